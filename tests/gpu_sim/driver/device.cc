@@ -46,11 +46,12 @@ Result RunKernel(const Function& function, const LaunchShape& shape, void** para
   launch.memory = &device.memory;
   launch.grid = shape.grid;
   launch.block = shape.block;
-  launch.cluster_size = shape.cluster;
+  launch.cluster = shape.cluster;
   launch.dynamic_shared = shape.shared_bytes;
   const auto seed = static_cast<uint64_t>(EnvironmentNumber("GPU_SIM_SEED", 1));
   launch.random.state = (seed + 1) * 0x9E3779B97F4A7C15u + ++device.launches;
   launch.lateness = EnvironmentNumber("GPU_SIM_LATE", 2);
+  launch.ptxas_waits = EnvironmentNumber("GPU_SIM_PTXAS_WAITS", 0) != 0;
   launch.pattern = kPatterns[seed % std::size(kPatterns)];
   launch.params.resize(program.param_bytes + 64);
   // Parameters that are tensor maps are aligned to 64.

@@ -55,7 +55,8 @@ struct Device {
 
 struct LaunchShape {
   std::array<uint32_t, 3> grid, block;
-  uint32_t cluster = 1, shared_bytes = 0;
+  std::array<uint32_t, 3> cluster;
+  uint32_t shared_bytes = 0;
 };
 
 // Answers what the launch call answers; what the kernel does wrong goes to standard error, and its code is answered by the next

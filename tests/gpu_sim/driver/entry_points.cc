@@ -192,15 +192,14 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function*, int, siz
 
 int cuLaunchKernel(Function* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared_bytes, void*, void** params, void**) {
-  return RunKernel(*function, {{gx, gy, gz}, {bx, by, bz}, 1, shared_bytes}, params);
+  return RunKernel(*function, {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, shared_bytes}, params);
 }
 int cuLaunchKernelEx(const LaunchConfig* c, Function* function, void** params, void**) {
-  LaunchShape shape{{c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, 1, c->shared_bytes};
+  LaunchShape shape{
+      {c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, {1, 1, 1}, c->shared_bytes};
   for (unsigned k = 0; k < c->num_attributes; ++k) {
     if (c->attributes[k].id != kClusterDimension) continue;
-    const unsigned* size = c->attributes[k].value.cluster;
-    if (size[1] != 1 || size[2] != 1) return kNotSupported;
-    shape.cluster = size[0];
+    std::copy_n(c->attributes[k].value.cluster, 3, shape.cluster.begin());
   }
   return RunKernel(*function, shape, params);
 }

@@ -1,6 +1,7 @@
 #include "tests/gpu_sim/machine/access.h"
 
 #include "absl/strings/str_cat.h"
+#include "tests/gpu_sim/machine/proxy_shadow.h"
 
 namespace tile::gpu_sim {
 
@@ -69,6 +70,17 @@ uint8_t* Access(Thread& t, const Instr& i, AddressSpace space, uint64_t address,
   const uint64_t begin = reinterpret_cast<uint64_t>(params.data());
   if (address >= begin && address + bytes <= begin + params.size()) return reinterpret_cast<uint8_t*>(address);
   return fail(absl::StrCat("outside of every allocation: ", t.block->launch->memory->Describe(address, bytes)));
+}
+
+uint8_t* WriteAccess(Thread& t, const Instr& i, AddressSpace space, uint64_t address, uint64_t bytes,
+                     uint64_t alignment) {
+  uint8_t* p = Access(t, i, space, address, bytes, alignment);
+  const bool shared = space == AddressSpace::kShared || space == AddressSpace::kSharedCluster ||
+                      (space == AddressSpace::kGeneric && (address & kWindowMask) == kSharedWindow);
+  if (p == nullptr || !shared || t.block->proxies == nullptr) return p;
+  Block& block = *BlockOf(t, address & ~kWindowMask);
+  NoteWrite(t, i, block, static_cast<uint64_t>(p - block.shared.data()), bytes);
+  return p;
 }
 
 }  // namespace tile::gpu_sim

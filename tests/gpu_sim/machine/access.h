@@ -19,6 +19,10 @@ Block* BlockOf(const Thread& t, uint64_t shared_address);
 // Null after a fault.
 uint8_t* Access(Thread& t, const Instr& i, AddressSpace space, uint64_t address, uint64_t bytes, uint64_t alignment);
 
+// The same for a write by the thread.
+uint8_t* WriteAccess(Thread& t, const Instr& i, AddressSpace space, uint64_t address, uint64_t bytes,
+                     uint64_t alignment);
+
 inline uint64_t AddressOf(const Thread& t, const Place& p) {
   const uint64_t address = t.r[p.slot] + static_cast<uint64_t>(p.offset);
   return p.narrow ? static_cast<uint32_t>(address) : address;

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/deferred.h"
+#include "tests/gpu_sim/machine/proxy_shadow.h"
+#include "tests/gpu_sim/machine/tensor_work.h"
 #include "tests/gpu_sim/machine/together.h"
 
 namespace tile::gpu_sim {
@@ -32,13 +34,19 @@ uint64_t SpecialValue(const Thread& t, Special what) {
     case Special::kLaneId: return lane;
     case Special::kWarpId: return t.warp->index;
     case Special::kClusterRank: return b.rank;
-    case Special::kClusterSize: return l.cluster_size;
-    case Special::kClusterIdX: return b.id[0] / l.cluster_size;
-    case Special::kClusterIdY: return b.id[1];
-    case Special::kClusterIdZ: return b.id[2];
-    case Special::kNclusterX: return l.grid[0] / l.cluster_size;
-    case Special::kNclusterY: return l.grid[1];
-    case Special::kNclusterZ: return l.grid[2];
+    case Special::kClusterSize: return l.cluster_size();
+    case Special::kClusterIdX: return b.id[0] / l.cluster[0];
+    case Special::kClusterIdY: return b.id[1] / l.cluster[1];
+    case Special::kClusterIdZ: return b.id[2] / l.cluster[2];
+    case Special::kNclusterX: return l.grid[0] / l.cluster[0];
+    case Special::kNclusterY: return l.grid[1] / l.cluster[1];
+    case Special::kNclusterZ: return l.grid[2] / l.cluster[2];
+    case Special::kClusterBlockX: return b.id[0] % l.cluster[0];
+    case Special::kClusterBlockY: return b.id[1] % l.cluster[1];
+    case Special::kClusterBlockZ: return b.id[2] % l.cluster[2];
+    case Special::kClusterBlocksX: return l.cluster[0];
+    case Special::kClusterBlocksY: return l.cluster[1];
+    case Special::kClusterBlocksZ: return l.cluster[2];
     case Special::kLaneMaskLt: return bit - 1;
     case Special::kLaneMaskLe: return bit | (bit - 1);
     case Special::kLaneMaskGt: return ~(bit | (bit - 1));
@@ -73,6 +81,12 @@ bool End(Thread& t) {
     Fault(t, t.block->launch->program->code[t.pc - 1], s.message());
     return false;
   }
+  if (t.block->live == 1) {
+    if (absl::Status s = EndTensorWork(*t.block); !s.ok()) {
+      Fault(t, t.block->launch->program->code[t.pc - 1], s.message());
+      return false;
+    }
+  }
   t.state = State::kDone;
   t.warp->done |= 1u << t.lane;
   --t.block->live;
@@ -90,6 +104,9 @@ bool RunThread(Thread& t) {
     const Instr& i = code[t.pc++];
     ++n;
     if (i.guard >= 0 && Get<bool>(t, static_cast<uint32_t>(i.guard)) == i.guard_negated) continue;
+    if (t.warp->has_pending_loads) {
+      if (absl::Status s = CheckPendingLoads(t, i); !s.ok()) return Fault(t, i, s.message()) == Step::kNext;
+    }
     step = i.run(t, i);
     if (step != Step::kNext) break;
   }
@@ -186,13 +203,22 @@ bool RunWarp(Warp& w) {
 
 }  // namespace
 
-std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank, uint64_t number) {
+std::array<uint32_t, 3> BlockOfCluster(const Launch& launch, uint64_t cluster, uint32_t rank) {
+  std::array<uint32_t, 3> id;
+  for (size_t d = 0; d < 3; ++d) {
+    const uint32_t across = launch.grid[d] / launch.cluster[d];
+    id[d] = static_cast<uint32_t>(cluster % across) * launch.cluster[d] + rank % launch.cluster[d];
+    cluster /= across;
+    rank /= launch.cluster[d];
+  }
+  return id;
+}
+
+std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank) {
   auto b = std::make_unique<Block>();
   const Program& p = *launch->program;
   b->launch = launch, b->cluster = cluster, b->rank = rank;
-  b->id = {static_cast<uint32_t>(number % launch->grid[0]),
-           static_cast<uint32_t>(number / launch->grid[0] % launch->grid[1]),
-           static_cast<uint32_t>(number / launch->grid[0] / launch->grid[1])};
+  b->id = BlockOfCluster(*launch, cluster->index, rank);
   const uint32_t n = launch->block[0] * launch->block[1] * launch->block[2];
   b->live = n;
   b->slots.assign(size_t{n} * p.num_slots, 0x0101010101010101u * launch->pattern);
@@ -211,6 +237,7 @@ std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank
     t.r = &b->slots[size_t{k} * p.num_slots];
     FillSlots(t);
   }
+  if (p.reads_by_async_proxy) MakeShadow(*b);
   return b;
 }
 

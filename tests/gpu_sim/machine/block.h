@@ -2,6 +2,7 @@
 #ifndef TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_
 #define TILE_TESTS_GPU_SIM_MACHINE_BLOCK_H_
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -9,7 +10,10 @@
 
 namespace tile::gpu_sim {
 
-std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank, uint64_t number);
+std::unique_ptr<Block> MakeBlock(Launch* launch, Cluster* cluster, uint32_t rank);
+
+// The coordinates of a block in the grid, by its cluster and its rank there: dimension x comes first in both.
+std::array<uint32_t, 3> BlockOfCluster(const Launch& launch, uint64_t cluster, uint32_t rank);
 
 // Lets every thread run until it waits. True if something came of it; false if all only wait. Sets Launch::fault.
 bool RunBlock(Block& block);

@@ -8,6 +8,10 @@ namespace tile::gpu_sim {
 
 // Those that report to the barrier at this shared address end.
 absl::Status FinishCopiesOf(Cluster& cluster, uint32_t barrier);
+// Where the dice decide how late copies are, now and then one ends though nobody waits for it.
+absl::Status FinishSomeCopy(Cluster& cluster);
+// At once or later, by the lateness of the launch.
+absl::Status StartCopy(Cluster& cluster, uint32_t barrier, Deferred run);
 
 }  // namespace tile::gpu_sim
 

@@ -17,9 +17,9 @@ uint64_t AlignUp(uint64_t v, uint64_t alignment) { return (v + alignment - 1) / 
 const absl::flat_hash_map<absl::string_view, const OpRow*>& AllOps() {
   static const auto* const ops = [] {
     auto* all = new absl::flat_hash_map<absl::string_view, const OpRow*>;
-    for (const auto& rows :
-         {ArithmeticOps(), BitOps(), MathOps(), CompareOps(), MoveOps(), MemoryOps(), AtomicOps(), ControlOps(),
-          BarrierOps(), WarpOps(), MatrixOps(), CopyOps(), MbarrierOps(), TensormapOps()}) {
+    for (const auto& rows : {ArithmeticOps(), BitOps(), MathOps(), CompareOps(), MoveOps(), MemoryOps(), AtomicOps(),
+                             ControlOps(), BarrierOps(), WarpOps(), MatrixOps(), CopyOps(), MbarrierOps(),
+                             TensormapOps(), Tcgen05Ops(), LaunchControlOps()}) {
       for (const OpRow& row : rows) all->emplace(row.name, &row);
     }
     return all;
@@ -70,6 +70,9 @@ absl::Status Decode(const ptx::Kernel& kernel, const Symbols& symbols, Program* 
     const auto row = ops.find(in.words[0]);
     if (row == ops.end()) return form.Unknown("there is no such instruction in tests/gpu_sim/machine");
     if (absl::Status s = row->second->decode(form, &i); !s.ok()) return s;
+    p->lists.push_back(form.Uses());
+    i.uses = p->lists.back().data();
+    i.num_uses = static_cast<uint32_t>(p->lists.back().size());
   }
   // Behind the last one a thread ends.
   p->code.back().run = [](Thread&, const Instr&) { return Step::kExit; };

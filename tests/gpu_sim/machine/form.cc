@@ -1,5 +1,7 @@
 #include "tests/gpu_sim/machine/form.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -32,6 +34,12 @@ constexpr std::pair<absl::string_view, Special> kSpecials[] = {
     {"%nclusterid.x", Special::kNclusterX},
     {"%nclusterid.y", Special::kNclusterY},
     {"%nclusterid.z", Special::kNclusterZ},
+    {"%cluster_ctaid.x", Special::kClusterBlockX},
+    {"%cluster_ctaid.y", Special::kClusterBlockY},
+    {"%cluster_ctaid.z", Special::kClusterBlockZ},
+    {"%cluster_nctaid.x", Special::kClusterBlocksX},
+    {"%cluster_nctaid.y", Special::kClusterBlocksY},
+    {"%cluster_nctaid.z", Special::kClusterBlocksZ},
     {"%lanemask_lt", Special::kLaneMaskLt},
     {"%lanemask_le", Special::kLaneMaskLe},
     {"%lanemask_gt", Special::kLaneMaskGt},
@@ -116,9 +124,21 @@ const ptx::Operand* Form::Use(size_t i) {
   return &in_.operands[i];
 }
 
+uint32_t Form::UseRegister(const ptx::Operand& o) {
+  uses_.push_back(static_cast<uint32_t>(o.number));
+  return uses_.back();
+}
+
+std::vector<uint32_t> Form::Uses() const {
+  std::vector<uint32_t> uses = uses_;
+  std::sort(uses.begin(), uses.end());
+  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+  return uses;
+}
+
 uint32_t Form::SourceOf(const ptx::Operand& o) {
   switch (o.kind) {
-    case Kind::kRegister: return static_cast<uint32_t>(o.number);
+    case Kind::kRegister: return UseRegister(o);
     case Kind::kInteger:
     case Kind::kFloat32:
     case Kind::kFloat64: return constants_.Number(o.number);
@@ -134,7 +154,7 @@ uint32_t Form::SourceOf(const ptx::Operand& o) {
 
 uint32_t Form::DestinationOf(const ptx::Operand& o) {
   if (o.kind == Kind::kSymbol && o.text == "_") return constants_.Sink();
-  if (o.kind == Kind::kRegister) return static_cast<uint32_t>(o.number);
+  if (o.kind == Kind::kRegister) return UseRegister(o);
   Fail("its result goes into something that is no register");
   return 0;
 }

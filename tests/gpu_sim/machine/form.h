@@ -107,6 +107,9 @@ class Form {
     constants_.program().extras.push_back(std::move(extra));
     return raw;
   }
+  Program& program() { return constants_.program(); }
+  // Registers of all operands so far, each once.
+  std::vector<uint32_t> Uses() const;
   uint32_t NumberSlot(uint64_t bits) { return constants_.Number(bits); }
   uint32_t Sink() { return constants_.Sink(); }
 
@@ -115,6 +118,7 @@ class Form {
   absl::Status Unknown(absl::string_view why) const;
 
  private:
+  uint32_t UseRegister(const ptx::Operand& o);
   uint32_t SourceOf(const ptx::Operand& o);
   uint32_t DestinationOf(const ptx::Operand& o);
   const ptx::Operand* Use(size_t i);
@@ -124,6 +128,7 @@ class Form {
   const ptx::Instruction& in_;
   Constants& constants_;
   std::vector<bool> taken_, used_;
+  std::vector<uint32_t> uses_;
   absl::Status status_;
 };
 

@@ -68,7 +68,7 @@ uint32_t AddPair(uint32_t old, uint32_t b, uint32_t) {
 template <class T, T (*update)(T, T, T)>
 Step Atomic(Thread& t, const Instr& i) {
   uint8_t* p =
-      Access(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), sizeof(T) * i.count, sizeof(T) * i.count);
+      WriteAccess(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), sizeof(T) * i.count, sizeof(T) * i.count);
   if (p == nullptr) return Step::kFault;
   for (uint32_t k = 0; k < i.count; ++k) {
     T old;

@@ -1,6 +1,7 @@
 // Barriers of the block (bar, barrier.cta), of a warp (bar.warp.sync) and of the cluster (barrier.cluster).
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/ops.h"
+#include "tests/gpu_sim/machine/proxy_shadow.h"
 #include "tests/gpu_sim/machine/together.h"
 
 namespace tile::gpu_sim {
@@ -25,6 +26,7 @@ Step CtaBarrier(Thread& t, const Instr& i) {
   }
   barrier.expected = expected;
   t.barrier_phase = barrier.phase;
+  NoteArrival(t);
   ++barrier.arrived;
   const bool waits = (i.imm & 1) == 0;
   if (EndPhase(*t.block, barrier) || !waits) return Step::kNext;
@@ -43,13 +45,17 @@ absl::Status DecodeCtaBarrier(Form& f, Instr* i) {
   return f.Finish();
 }
 
-absl::Status Nothing(Warp&, const Instr&, uint32_t) { return absl::OkStatus(); }
+absl::Status SyncWarp(Warp& w, const Instr&, uint32_t lanes) {
+  ForLanes(lanes, [&](uint32_t l) { NoteArrival(w.threads[l]); });
+  return absl::OkStatus();
+}
 
 Step ClusterArrive(Thread& t, const Instr& i) {
   Cluster& cluster = *t.block->cluster;
   if (t.in_cluster_wait) return Fault(t, i, "a second arrival at the cluster's barrier without a wait");
   t.in_cluster_wait = true;
   t.cluster_phase = cluster.phase;
+  NoteArrival(t);
   ++cluster.arrived;
   EndPhase(cluster);
   return Step::kNext;
@@ -65,7 +71,7 @@ absl::Status DecodeBarrier(Form& f, Instr* i) {
   if (f.Take("warp")) {
     f.Ignore({"sync"});
     i->run = &AwaitMask;
-    i->together = &Nothing;
+    i->together = &SyncWarp;
     i->a = f.Source(0);
     return f.Finish();
   }

@@ -105,6 +105,13 @@ absl::Status DecodeTrap(Form& f, Instr* i) {
   return f.Finish();
 }
 
+Step AssertFail(Thread& t, const Instr& i) { return Fault(t, i, "an assertion of the kernel fails"); }
+absl::Status DecodeAssertFail(Form& f, Instr* i) {
+  f.TakeAll();
+  i->run = &AssertFail;
+  return f.Finish();
+}
+
 Step Yield(Thread&, const Instr&) { return Step::kYield; }
 absl::Status DecodeNanosleep(Form& f, Instr* i) {
   f.TakeType();
@@ -117,6 +124,11 @@ Step Nothing(Thread&, const Instr&) { return Step::kNext; }
 // A launch begins after the one before it has ended, and registers are no matter here.
 absl::Status DecodeGriddepcontrol(Form& f, Instr* i) {
   f.Ignore({"wait", "launch_dependents"});
+  i->run = &Nothing;
+  return f.Finish();
+}
+absl::Status DecodePrintf(Form& f, Instr* i) {
+  f.TakeAll();
   i->run = &Nothing;
   return f.Finish();
 }
@@ -139,6 +151,8 @@ absl::Span<const OpRow> ControlOps() {
       {"ret", DecodeRet},
       {"exit", DecodeExit},
       {"trap", DecodeTrap},
+      {"__assertfail", DecodeAssertFail},
+      {"vprintf", DecodePrintf},
       {"nanosleep", DecodeNanosleep},
       {"griddepcontrol", DecodeGriddepcontrol},
       {"setmaxnreg", DecodeSetmaxnreg},

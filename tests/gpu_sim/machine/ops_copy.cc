@@ -7,6 +7,7 @@
 #include "tests/gpu_sim/machine/bulk.h"
 #include "tests/gpu_sim/machine/deferred.h"
 #include "tests/gpu_sim/machine/ops.h"
+#include "tests/gpu_sim/machine/proxy_shadow.h"
 #include "tests/gpu_sim/tensor/mbarrier.h"
 #include "tests/gpu_sim/tensor/tensor_copy.h"
 
@@ -19,6 +20,23 @@ absl::Status FinishCopiesOf(Cluster& cluster, uint32_t barrier) {
   for (const BarrierCopy& c : now) {
     if (absl::Status s = c.run(); !s.ok()) return s;
   }
+  return absl::OkStatus();
+}
+
+absl::Status FinishSomeCopy(Cluster& cluster) {
+  if (cluster.copies.empty()) return absl::OkStatus();
+  Launch& launch = *cluster.blocks[0]->launch;
+  constexpr uint32_t kSides = 4;
+  if (launch.lateness != 2 || launch.random.Below(kSides) != 0) return absl::OkStatus();
+  const auto at = cluster.copies.begin() + launch.random.Below(static_cast<uint32_t>(cluster.copies.size()));
+  const BarrierCopy copy = std::move(*at);
+  cluster.copies.erase(at);
+  return copy.run();
+}
+
+absl::Status StartCopy(Cluster& cluster, uint32_t barrier, Deferred run) {
+  if (!cluster.blocks[0]->launch->IsLate()) return run();
+  cluster.copies.push_back({barrier, std::move(run)});
   return absl::OkStatus();
 }
 
@@ -37,7 +55,7 @@ Step CpAsync(Thread& t, const Instr& i) {
   const auto& x = static_cast<const CopyExtra&>(*i.extra);
   const uint32_t source = x.ignores ? (Get<bool>(t, x.source_bytes) ? 0 : x.bytes) : Get<uint32_t>(t, x.source_bytes);
   const uint32_t given = std::min(x.bytes, source);
-  uint8_t* to = Access(t, i, AddressSpace::kShared, AddressOf(t, i.at), x.bytes, x.bytes);
+  uint8_t* to = WriteAccess(t, i, AddressSpace::kShared, AddressOf(t, i.at), x.bytes, x.bytes);
   if (to == nullptr) return Step::kFault;
   const uint8_t* from = to;
   if (given > 0) {
@@ -99,16 +117,18 @@ auto GlobalOf(const Launch& launch) {
   };
 }
 
-// The box goes to one block and is reported to its barrier.
+// The box goes to one block and is reported to a barrier there or, of a pair, in the other one.
 absl::Status LoadInto(Block& block, const TensorMap& map, const std::vector<int32_t>& at, uint32_t offset,
-                      uint32_t barrier) {
+                      Block& reported, uint32_t barrier) {
   const auto global = GlobalOf(*block.launch);
-  if (HasEnded(block)) return absl::OutOfRangeError("shared memory of a block of the cluster that has ended");
+  if (HasEnded(block) || HasEnded(reported))
+    return absl::OutOfRangeError("shared memory of a block of the cluster that has ended");
   if (offset < kSharedBase || barrier < kSharedBase || barrier + 8 > block.shared.size()) {
     return absl::OutOfRangeError("its shared memory is outside of the block's");
   }
   if (absl::Status s = LoadBox(map, at, offset, absl::MakeSpan(block.shared), global); !s.ok()) return s;
-  return Mbarrier(reinterpret_cast<uint64_t*>(block.shared.data() + barrier)).CompleteTx(map.box_bytes());
+  NoteAsyncWrite(block, offset, map.box_bytes());
+  return Mbarrier(reinterpret_cast<uint64_t*>(reported.shared.data() + barrier)).CompleteTx(map.box_bytes());
 }
 
 Step LoadTensor(Thread& t, const Instr& i) {
@@ -129,12 +149,13 @@ Step LoadTensor(Thread& t, const Instr& i) {
     Block* block = cluster.blocks[rank].get();
     const uint32_t offset = to & kOffsetMask, bar = barrier & kOffsetMask;
     const TensorMap m = *map;
-    Deferred run = [block, m, at, offset, bar] { return LoadInto(*block, m, at, offset, bar); };
-    if (t.block->launch->IsLate()) {
-      cluster.copies.push_back({rank << kRankShift | bar, std::move(run)});
-    } else if (absl::Status s = run(); !s.ok()) {
+    // Of a pair, the barrier's block has the parity of the rank that the barrier's address has.
+    const uint32_t reported_rank = x.kind.of_pair ? (rank & ~1u) | (barrier >> kRankShift & 1) : rank;
+    if (reported_rank >= blocks) return Fault(t, i, "the cluster has no block beside this one");
+    Block* reported = cluster.blocks[reported_rank].get();
+    Deferred run = [block, m, at, offset, reported, bar] { return LoadInto(*block, m, at, offset, *reported, bar); };
+    if (absl::Status s = StartCopy(cluster, reported_rank << kRankShift | bar, std::move(run)); !s.ok())
       return Fault(t, i, s.message());
-    }
   }
   return Step::kNext;
 }
@@ -151,8 +172,9 @@ Step StoreTensor(Thread& t, const Instr& i) {
   const uint32_t offset = from & kOffsetMask;
   Thread* thread = &t;
   const TensorMap m = *map;
-  Deferred read = [thread, m, at, offset]() -> absl::Status {
+  Deferred read = [thread, m, at, offset, reader = AsyncReaderOf(t)]() -> absl::Status {
     Launch& launch = *thread->block->launch;
+    if (absl::Status s = CheckProxy(*thread->block, reader, offset, m.box_bytes()); !s.ok()) return s;
     if (!launch.IsLate() && thread->written.empty()) {
       return StoreBox(m, at, offset, thread->block->shared, GlobalOf(launch));
     }
@@ -174,6 +196,7 @@ absl::Status DecodeTensorCopy(Form& f, Instr* i) {
   x->kind = *kind;
   const size_t map = kind->to_shared ? 1 : 0;
   i->run = kind->to_shared ? &LoadTensor : &StoreTensor;
+  if (!kind->to_shared) f.program().reads_by_async_proxy = true;
   i->at = f.Address(map);
   uint32_t rank = 0;
   x->coordinates = f.Coordinates(map, &rank);
@@ -181,6 +204,7 @@ absl::Status DecodeTensorCopy(Form& f, Instr* i) {
   x->other = f.Address(1 - map);
   if (kind->to_shared) x->barrier = f.Address(2);
   if (kind->multicast) x->mask = f.Source(3);
+  if (kind->has_hint) f.Source(f.num_operands() - 1);
   return f.Finish();
 }
 

@@ -90,6 +90,13 @@ Step Extremum(Thread& t, const Instr& i) {
   Put<T>(t, i.d, CanonicalNan(d));
   return Step::kNext;
 }
+// max.f32 d, a, b, c of sm_100 and newer.
+Step ExtremumOfThree(Thread& t, const Instr& i) {
+  const auto of = [&](float a, float b) { return MinMax(a, b, i.count != 0, i.imm); };
+  const auto operand = [&](uint32_t slot) { return Flush(Get<float>(t, slot), i.imm); };
+  Put<float>(t, i.d, CanonicalNan(of(of(operand(i.a), operand(i.b)), operand(i.c))));
+  return Step::kNext;
+}
 template <class T>
 Step Neg(Thread& t, const Instr& i) {
   const T a = Flush(Get<T>(t, i.a), i.imm);
@@ -141,6 +148,11 @@ absl::Status DecodeFloat(Form& f, Instr* i, Type type) {
     i->d = f.Destination(0), i->a = f.Source(1);
     i->b = op.operands > 1 ? f.Source(2) : i->a;
     i->c = op.operands > 2 ? f.Source(3) : i->a;
+    if ((name == "min" || name == "max") && f.num_operands() == 4) {
+      if (type != Type::kF32 || (i->imm & kXorSign) != 0) f.Fail("three operands of this type");
+      i->c = f.Source(3);
+      i->run = &ExtremumOfThree;
+    }
     return f.Finish();
   }
   return f.Unknown("this type");

@@ -230,6 +230,7 @@ absl::Status DecodeArithmetic(Form& f, Instr* i) {
     i->d = f.Destination(0), i->a = f.Source(1), i->b = f.Source(2);
     return f.Finish();
   }
+  if (f.Take("f32x2")) return DecodeFloatPair(f, i);
   if (std::find(f.words().begin(), f.words().end(), "cc") != f.words().end()) return DecodeCarry(f, i);
   const Type type = f.TakeType();
   switch (type) {

@@ -22,6 +22,8 @@ struct Words {
 struct MmaExtra : Extra {
   MmaKind kind;
   Words d, a, b, c;
+  Words scale_a, scale_b;  // the register; byte and thread that have it are numbers
+  uint32_t byte_a = 0, thread_a = 0, byte_b = 0, thread_b = 0;
 };
 
 // The same memory is used again: an allocation for each lane would cost more than the product.
@@ -45,9 +47,35 @@ absl::Status Mma(Warp& w, const Instr& i, uint32_t lanes) {
   Read(w, x.b, &b);
   Read(w, x.c, &c);
   Read(w, x.c, &d);
-  RunMma(x.kind, a, b, c, &d);
+  MmaScales scales;
+  if (x.kind.scales != 0) {
+    static thread_local WarpWords scale_a, scale_b;
+    Read(w, x.scale_a, &scale_a);
+    Read(w, x.scale_b, &scale_b);
+    scales = {&scale_a, &scale_b, x.byte_a, x.thread_a, x.byte_b, x.thread_b};
+  }
+  RunMma(x.kind, a, b, c, &d, scales);
   Write(d, x.d, w);
   return absl::OkStatus();
+}
+
+// Behind C: the scales of A, {byte, thread}, those of B, {byte, thread}.
+void TakeScales(Form& f, MmaExtra* x) {
+  const auto number = [&](size_t operand, size_t part) {
+    const ptx::Operand& o = f.Raw(operand);
+    const bool has = o.kind == ptx::Operand::Kind::kList && o.parts.size() == 2 &&
+                     o.parts[part].kind == ptx::Operand::Kind::kInteger;
+    if (!has) f.Fail("{byte, thread} as numbers is expected");
+    return has ? static_cast<uint32_t>(o.parts[part].number) : 0;
+  };
+  x->scale_a.slots = f.Sources(4, &x->scale_a.count);
+  x->byte_a = number(5, 0), x->thread_a = number(5, 1);
+  x->scale_b.slots = f.Sources(6, &x->scale_b.count);
+  x->byte_b = number(7, 0), x->thread_b = number(7, 1);
+  const auto scales = static_cast<uint32_t>(x->kind.scales);
+  if (x->byte_a % scales != 0 || x->byte_b % scales != 0 || x->byte_a + scales > 4 || x->byte_b + scales > 4 ||
+      x->thread_a > 1 || x->thread_b > 3)
+    f.Fail("this byte or thread");
 }
 
 absl::Status DecodeMma(Form& f, Instr* i) {
@@ -60,6 +88,7 @@ absl::Status DecodeMma(Form& f, Instr* i) {
   x->a.slots = f.Sources(1, &x->a.count);
   x->b.slots = f.Sources(2, &x->b.count);
   x->c.slots = f.Sources(3, &x->c.count);
+  if (kind->scales != 0) TakeScales(f, x);
   const auto n = [](int words) { return static_cast<uint32_t>(words); };
   if (x->a.count != n(kind->words_a) || x->b.count != n(kind->words_b) || x->c.count != n(kind->words_c) ||
       x->d.count != x->c.count) {
@@ -105,6 +134,34 @@ absl::Status DecodeLdMatrix(Form& f, Instr* i) {
   if (x->d.count != static_cast<uint32_t>(kind->matrices)) f.Fail("this number of registers");
   i->run = &AwaitWarp;
   i->together = &LdMatrix;
+  return f.Finish();
+}
+
+absl::Status StMatrix(Warp& w, const Instr& i, uint32_t lanes) {
+  if (lanes != ~0u) return absl::InvalidArgumentError("not all lanes of the warp execute it");
+  const auto& x = static_cast<const LdMatrixExtra&>(*i.extra);
+  static thread_local WarpWords words;
+  Read(w, x.d, &words);
+  for (uint32_t l = 0; l < 8 * x.d.count; ++l) {
+    Thread& t = w.threads[l];
+    uint8_t* row = WriteAccess(t, i, AddressSpace::kShared, AddressOf(t, i.at), 16, 16);
+    if (row == nullptr) return w.block->launch->fault;
+    StMatrixRow(x.kind, words, l / 8, l % 8, row);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecodeStMatrix(Form& f, Instr* i) {
+  absl::StatusOr<LdMatrixKind> kind = ParseStMatrix(f.words());
+  if (!kind.ok()) return f.Unknown(kind.status().message());
+  f.TakeAll();
+  auto* x = f.NewExtra<LdMatrixExtra>(i);
+  x->kind = *kind;
+  i->at = f.Address(0);
+  x->d.slots = f.Sources(1, &x->d.count);
+  if (x->d.count != static_cast<uint32_t>(kind->matrices)) f.Fail("this number of registers");
+  i->run = &AwaitWarp;
+  i->together = &StMatrix;
   return f.Finish();
 }
 
@@ -211,7 +268,8 @@ absl::Status DecodeWgmma(Form& f, Instr* i) {
 }  // namespace
 
 absl::Span<const OpRow> MatrixOps() {
-  static constexpr OpRow kRows[] = {{"mma", DecodeMma}, {"ldmatrix", DecodeLdMatrix}, {"wgmma", DecodeWgmma}};
+  static constexpr OpRow kRows[] = {
+      {"mma", DecodeMma}, {"ldmatrix", DecodeLdMatrix}, {"stmatrix", DecodeStMatrix}, {"wgmma", DecodeWgmma}};
   return kRows;
 }
 

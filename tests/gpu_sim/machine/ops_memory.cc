@@ -23,9 +23,23 @@ Step Load(Thread& t, const Instr& i) {
 template <class T>
 Step Store(Thread& t, const Instr& i) {
   const uint64_t bytes = sizeof(T) * i.count;
-  uint8_t* p = Access(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), bytes, bytes);
+  uint8_t* p = WriteAccess(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), bytes, bytes);
   if (p == nullptr) return Step::kFault;
   for (uint32_t k = 0; k < i.count; ++k) std::memcpy(p + k * sizeof(T), &t.r[i.list[k]], sizeof(T));
+  return Step::kNext;
+}
+
+// b128: both halves of a register.
+Step LoadWide(Thread& t, const Instr& i) {
+  const uint8_t* p = Access(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), 16, 16);
+  if (p == nullptr) return Step::kFault;
+  std::memcpy(&t.r[i.list[0]], p, 16);
+  return Step::kNext;
+}
+Step StoreWide(Thread& t, const Instr& i) {
+  uint8_t* p = WriteAccess(t, i, static_cast<AddressSpace>(i.imm), AddressOf(t, i.at), 16, 16);
+  if (p == nullptr) return Step::kFault;
+  std::memcpy(p, &t.r[i.list[0]], 16);
   return Step::kNext;
 }
 
@@ -79,7 +93,9 @@ uint32_t TakeAccess(Form& f, Instr* i) {
 
 absl::Status DecodeLoad(Form& f, Instr* i) {
   const uint32_t n = TakeAccess(f, i);
-  i->run = LoadOf(f.TakeType());
+  const bool wide = f.Take("b128");
+  if (wide && f.Bits(0, 0) != 128) f.Fail("a register of 128 bits");
+  i->run = wide ? &LoadWide : LoadOf(f.TakeType());
   if (i->run == nullptr) f.Fail("this type");
   i->list = f.Destinations(0, &i->count);
   i->at = f.Address(1);
@@ -90,7 +106,9 @@ absl::Status DecodeLoad(Form& f, Instr* i) {
 
 absl::Status DecodeStore(Form& f, Instr* i) {
   const uint32_t n = TakeAccess(f, i);
-  i->run = StoreOf(f.TakeType());
+  const bool wide = f.Take("b128");
+  if (wide && f.Bits(1, 0) != 128) f.Fail("a register of 128 bits");
+  i->run = wide ? &StoreWide : StoreOf(f.TakeType());
   if (i->run == nullptr) f.Fail("this type");
   i->at = f.Address(0);
   i->list = f.Sources(1, &i->count);

@@ -22,7 +22,29 @@ Step Unpack(Thread& t, const Instr& i) {
   return Step::kNext;
 }
 
+// mov.b128 d, {a, b} and mov.b128 {d, e}, a: halves of 64 bits. count: 0 between registers, 1 into one, 2 out of it.
+Step MovWide(Thread& t, const Instr& i) {
+  const uint64_t low = t.r[i.count == 1 ? i.list[0] : i.a], high = t.r[i.count == 1 ? i.list[1] : i.a + 1];
+  t.r[i.count == 2 ? i.list[0] : i.d] = low;
+  t.r[i.count == 2 ? i.list[1] : i.d + 1] = high;
+  return Step::kNext;
+}
+absl::Status DecodeMovWide(Form& f, Instr* i) {
+  i->run = &MovWide;
+  const bool in = f.IsList(1), out = f.IsList(0);
+  uint32_t parts = 2;
+  if (in) i->list = f.Sources(1, &parts);
+  if (out) i->list = f.Destinations(0, &parts);
+  i->count = in ? 1 : out ? 2 : 0;
+  if (parts != 2 || (in && out)) f.Fail("parts of 64 bits only");
+  if (!in) i->a = f.Source(1);
+  if (!out) i->d = f.Destination(0);
+  if ((!in && f.Bits(1, 0) != 128) || (!out && f.Bits(0, 0) != 128)) f.Fail("registers of 128 bits");
+  return f.Finish();
+}
+
 absl::Status DecodeMov(Form& f, Instr* i) {
+  if (f.Take("b128")) return DecodeMovWide(f, i);
   const Type type = f.TakeType();
   const int bits = type == Type::kB16 ? 16 : type == Type::kB32 ? 32 : type == Type::kB64 ? 64 : 0;
   if (!f.IsList(0) && !f.IsList(1)) {

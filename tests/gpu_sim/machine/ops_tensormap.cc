@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/gpu_sim/machine/access.h"
 #include "tests/gpu_sim/machine/ops.h"
+#include "tests/gpu_sim/machine/proxy_shadow.h"
 #include "tests/gpu_sim/machine/together.h"
 #include "tests/gpu_sim/tensor/tensor_map.h"
 
@@ -83,11 +84,14 @@ Step FenceMap(Thread& t, const Instr& i) {
   return Step::kNext;
 }
 
-// fence.proxy.tensormap::generic.acquire.gpu [map], 128. Others do nothing here.
+Step FenceProxy(Thread& t, const Instr&) { return NoteFence(t), Step::kNext; }
+
+// fence.proxy.tensormap::generic.acquire.gpu [map], 128, and fence.proxy.async of shared memory. Others do nothing here.
 absl::Status DecodeFence(Form& f, Instr* i) {
   const bool of_map = f.Take("tensormap::generic") && f.Take("acquire");
+  const bool of_proxy = f.Take("proxy") && f.Take("async") && !f.Take("global");
   f.TakeAll();
-  i->run = of_map ? &FenceMap : &Nothing;
+  i->run = of_map ? &FenceMap : of_proxy ? &FenceProxy : &Nothing;
   if (of_map) {
     i->at = f.Address(0);
     if (f.Number(1) != kTensorMapBytes) f.Fail("this size");

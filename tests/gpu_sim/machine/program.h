@@ -58,6 +58,8 @@ struct Instr {
   Place at;                             // of memory
   const uint32_t* list = nullptr;       // slots of a vector operand
   uint32_t count = 0;
+  const uint32_t* uses = nullptr;  // registers that it reads or writes, but for the guard
+  uint32_t num_uses = 0;
   const Extra* extra = nullptr;
 };
 
@@ -84,6 +86,12 @@ enum class Special : uint8_t {
   kNclusterX,
   kNclusterY,
   kNclusterZ,
+  kClusterBlockX,
+  kClusterBlockY,
+  kClusterBlockZ,
+  kClusterBlocksX,
+  kClusterBlocksY,
+  kClusterBlocksZ,
   kLaneMaskLt,
   kLaneMaskLe,
   kLaneMaskGt,
@@ -118,6 +126,7 @@ struct Program {
   uint64_t local_bytes = 0;
   unsigned max_threads = 1024;
   bool requires_threads = false;
+  bool reads_by_async_proxy = false;  // shared memory, by TMA or tcgen05
   std::deque<std::vector<uint32_t>> lists;
   std::vector<std::unique_ptr<Extra>> extras;
 };

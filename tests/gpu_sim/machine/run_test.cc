@@ -53,7 +53,7 @@ struct Result {
 };
 
 // in[i] = 100 + i.
-Result Run(const std::string& text, int seed, uint32_t cluster_size = 1) {
+Result Run(const std::string& text, int seed, uint32_t cluster_size = 1, uint32_t blocks = 0) {
   Result result;
   const auto parsed = ptx::Parse(text);
   if (!parsed.ok()) return {parsed.status(), {}};
@@ -68,7 +68,8 @@ Result Run(const std::string& text, int seed, uint32_t cluster_size = 1) {
   launch.program = loaded->programs[0].get();
   launch.memory = &memory;
   launch.block = {kThreads, 1, 1};
-  launch.grid[0] = launch.cluster_size = cluster_size;
+  launch.cluster[0] = cluster_size;
+  launch.grid[0] = blocks == 0 ? cluster_size : blocks;
   launch.random.state = static_cast<uint64_t>(seed + 1) * 0x9E3779B97F4A7C15u;
   launch.params.resize(launch.program->param_bytes + 64);
   launch.param_base = reinterpret_cast<uint64_t>(launch.params.data());
@@ -318,6 +319,117 @@ TEST(Run, Functions) {
 TEST(Run, FunctionsThatItDoesNotKnow) {
   Fails(WithFunctions(absl::StrReplaceAll(kFunctions, {{"both", "other"}})), "the module has no function `both`");
   Fails(WithFunctions(absl::StrReplaceAll(kFunctions, {{", twice,", ", both,"}})), "`both` would call itself");
+}
+
+// What each thread stores of %r7; it must be the same in all.
+uint32_t Stored(absl::string_view body) {
+  const Result r = gpu_sim::Run(Kernel(absl::StrCat(".reg .b128 %q<3>;\n", body, "st.global.b32 [%rd5], %r7;\n")), 0);
+  EXPECT_TRUE(r.status.ok()) << r.status;
+  for (const uint32_t v : r.out) EXPECT_EQ(v, r.out[0]);
+  return r.out[0];
+}
+
+// 1.5 and 2 in a register of 64 bits.
+TEST(Run, PairsOfF32) {
+  const auto half = [](absl::string_view op, absl::string_view result) {
+    return Stored(absl::StrCat("mov.b64 %rd6, 0x400000003FC00000;\n", op, "mov.b64 {%r8, %r9}, %rd7;\nmov.b32 %r7, ",
+                               result, ";\n"));
+  };
+  EXPECT_EQ(half("fma.rn.f32x2 %rd7, %rd6, %rd6, %rd6;\n", "%r8"), 0x40700000u);
+  EXPECT_EQ(half("fma.rn.f32x2 %rd7, %rd6, %rd6, %rd6;\n", "%r9"), 0x40C00000u);
+  EXPECT_EQ(half("add.rn.f32x2 %rd7, %rd6, %rd6;\n", "%r8"), 0x40400000u);
+  EXPECT_EQ(half("mul.rz.ftz.f32x2 %rd7, %rd6, %rd6;\n", "%r9"), 0x40800000u);
+  EXPECT_EQ(half("sub.f32x2 %rd7, %rd6, %rd6;\n", "%r9"), 0u);
+}
+
+TEST(Run, ExtremaOfThree) {
+  const std::string numbers = "mov.b32 %r8, 0f3F800000;\nmov.b32 %r9, 0f40000000;\nmov.b32 %r10, 0fC0400000;\n";
+  EXPECT_EQ(Stored(absl::StrCat(numbers, "max.f32 %r7, %r8, %r9, %r10;\n")), 0x40000000u);
+  EXPECT_EQ(Stored(absl::StrCat(numbers, "min.f32 %r7, %r8, %r9, %r10;\n")), 0xC0400000u);
+  const std::string nan = absl::StrCat(numbers, "mov.b32 %r8, 0x7FC00000;\n");
+  EXPECT_EQ(Stored(absl::StrCat(nan, "max.f32 %r7, %r8, %r9, %r10;\n")), 0x40000000u);
+  EXPECT_EQ(Stored(absl::StrCat(nan, "max.NaN.f32 %r7, %r8, %r9, %r10;\n")), 0x7FFFFFFFu);
+}
+
+// A register of 128 bits, by way of shared memory; the one behind it stays.
+TEST(Run, RegistersOf128Bits) {
+  const std::string text = R"(
+mov.b64 %rd6, 5;
+mov.b64 %rd7, 7;
+mov.b128 %q2, {%rd7, %rd7};
+mov.b128 %q1, {%rd6, %rd7};
+st.shared.b128 [%r3], %q1;
+ld.shared.b128 %q0, [%r3];
+mov.b128 %q1, %q0;
+mov.b128 {%rd8, %rd9}, %q1;
+shl.b64 %rd9, %rd9, 8;
+add.s64 %rd8, %rd8, %rd9;
+mov.b128 {%rd9, %rd10}, %q2;
+shl.b64 %rd9, %rd9, 16;
+add.s64 %rd8, %rd8, %rd9;
+cvt.u32.u64 %r7, %rd8;
+)";
+  EXPECT_EQ(Stored(text), 0x070705u);
+}
+
+// 256 bits in one access.
+TEST(Run, WideAccesses) {
+  const std::string text = R"(
+ld.global.v8.b32 {%r8, %r9, %r10, %r11, %r12, %r13, %r14, %r15}, [%rd1];
+add.s32 %r7, %r8, %r15;
+)";
+  EXPECT_EQ(Stored(text), 100u + 107u);
+}
+
+TEST(Run, PrintsAndAssertions) {
+  const std::string call = R"({
+.param .b64 param0;
+st.param.b64 [param0], %rd1;
+.param .b64 param1;
+st.param.b64 [param1], %rd1;
+.param .b32 retval0;
+call.uni (retval0), vprintf, (param0, param1);
+}
+mov.b32 %r7, 3;
+)";
+  EXPECT_EQ(Stored(call), 3u);
+  Fails(Kernel("{\ncall.uni __assertfail, ();\n}\n"), "assertion");
+}
+
+// Blocks that have not begun are taken over by those that run: each index is worked on once.
+TEST(Run, BlocksTakeOverOthers) {
+  const std::string text = Kernel(R"(
+.reg .b128 %q<2>;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra done;
+mov.u32 %r7, %ctaid.x;
+add.s32 %r8, %r3, 512;
+mbarrier.init.shared::cta.b64 [%r8], 1;
+mov.b32 %r9, 0;
+work:
+mul.wide.u32 %rd6, %r7, 4;
+add.s64 %rd6, %rd2, %rd6;
+red.global.add.u32 [%rd6], 1;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 16;
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r3], [%r8];
+poll:
+mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r8], %r9;
+@!%p2 bra poll;
+xor.b32 %r9, %r9, 1;
+ld.shared.b128 %q1, [%r3];
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %q1;
+@!%p3 bra done;
+clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r7, %q1;
+bra work;
+done:
+)");
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const Result r = gpu_sim::Run(text, seed, 1, kThreads);
+    ASSERT_TRUE(r.status.ok()) << r.status;
+    EXPECT_EQ(r.out, std::vector<uint32_t>(kThreads, 0xEEEEEEEF)) << seed;
+  }
+  const Result r = gpu_sim::Run(absl::StrReplaceAll(text, {{"@!%p3 bra done;\n", ""}}), 0, 1, kThreads);
+  EXPECT_TRUE(absl::StrContains(r.status.message(), "nothing was canceled")) << r.status;
 }
 
 }  // namespace

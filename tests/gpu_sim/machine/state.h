@@ -15,12 +15,16 @@
 #include "absl/status/status.h"
 #include "tests/gpu_sim/machine/memory.h"
 #include "tests/gpu_sim/machine/program.h"
+#include "tests/gpu_sim/tensor/tensor_memory.h"
 
 namespace tile::gpu_sim {
 
 struct Block;
 struct Cluster;
 struct Launch;
+struct TensorQueue;     // tensor_work.h
+struct TensorAccesses;  // tensor_work.h
+struct ProxyShadow;     // proxy_shadow.h
 
 // A copy or product that the program may not yet rely on. The seed decides whether it happens at once, or when the program waits
 // for it.
@@ -42,6 +46,7 @@ struct Thread {
   uint8_t lane = 0;
   bool at_barrier = false;       // has arrived, and waits
   bool carry = false;            // of add.cc and the like
+  bool has_polled = false;       // mbarrier.try_wait said no, though everything could have ended
   bool in_cluster_wait = false;  // has arrived at the cluster's barrier
   uint32_t mask = 0;             // kTogether: lanes that have to be here
   uint32_t index = 0;            // in the block
@@ -51,6 +56,7 @@ struct Thread {
   CopyGroups copies;      // cp.async
   CopyGroups bulk;        // cp.async.bulk to global memory: reading shared memory
   DeferredGroup written;  // what bulk copies have read, and not yet written
+  std::shared_ptr<TensorQueue> tensor;
 };
 
 struct Warp {
@@ -60,6 +66,8 @@ struct Warp {
   uint32_t lanes = 0;   // mask of those that exist
   uint32_t done = 0;    // have ended
   CopyGroups products;  // wgmma, of the first warp of a group
+  std::shared_ptr<TensorAccesses> tensor;
+  bool has_pending_loads = false;  // of tensor memory
 };
 
 struct NamedBarrier {
@@ -80,6 +88,8 @@ struct Block {
   std::vector<uint8_t> local;   // of all threads
   std::array<NamedBarrier, 16> barriers = {};
   uint32_t live = 0;  // threads
+  TensorMemory tensor_memory;
+  std::shared_ptr<ProxyShadow> proxies;  // null: nothing reads shared memory by the async proxy
 };
 
 inline bool HasEnded(const Block& b) { return b.live == 0; }
@@ -90,12 +100,18 @@ struct BarrierCopy {
   Deferred run;
 };
 
+// tcgen05.alloc of a pair of blocks, which only this one has executed so far.
+struct PairAllocation {
+  uint32_t rank = 0, columns = 0, column = 0;
+};
+
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
   uint32_t index = 0;
   uint32_t arrived = 0;
   uint64_t phase = 0;
   std::vector<BarrierCopy> copies;
+  std::vector<PairAllocation> pair_allocations;
 };
 
 // xorshift64*.
@@ -115,18 +131,24 @@ struct Launch {
   const DeviceMemory* memory = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
-  uint32_t cluster_size = 1;
+  std::array<uint32_t, 3> cluster = {1, 1, 1};  // blocks of a cluster
   uint64_t dynamic_shared = 0;
   std::vector<uint8_t> params;  // with room to align them
   uint64_t param_base = 0;
+  // Clusters of the grid; those from next_cluster on have not begun, and clusterlaunchcontrol may take them away.
+  uint64_t clusters = 0, next_cluster = 0;
   Random random;
   // How asynchronous work behaves: 0 at once, 1 late, 2 as the dice fall.
   int lateness = 2;
   uint8_t pattern = 0xFF;                       // of memory and registers that nobody has written
   uint64_t executed = 0;                        // instructions
+  uint64_t events = 0;                          // proxy_shadow.h
   absl::flat_hash_set<uint64_t> unfenced_maps;  // tensor maps that TMA need not see yet, by their addresses
+  // Registers that tcgen05.ld brings may be used without a wait, as ptxas inserts one.
+  bool ptxas_waits = false;
   absl::Status fault;
 
+  uint32_t cluster_size() const { return cluster[0] * cluster[1] * cluster[2]; }
   bool IsLate() { return lateness == 2 ? (random.Next() >> 63) != 0 : lateness == 1; }
 };
 

@@ -13,10 +13,11 @@ namespace {
 
 constexpr int kMostRegisters = 1 << 22;
 
-// %r<100>: a hundred registers from `first` on.
+// %r<100>: a hundred registers from `first` on. One of 128 bits is two, the upper half behind the lower one.
 struct Family {
   int first = 0;
   uint64_t count = 0;
+  int numbers = 1;  // that each has
 };
 
 // A branch to a label that may yet come: the operand `operand` of an instruction, or an entry of a table.
@@ -104,16 +105,21 @@ class BodyParser {
         uint64_t count = 0;
         if (absl::Status s = tokens_.ExpectInteger(&count); !s.ok()) return s;
         if (count + kernel_.registers.size() > kMostRegisters) return tokens_.Error("too many registers");
-        for (uint64_t i = 0; i < count; ++i) kernel_.registers.push_back({absl::StrCat(name, i), bits});
-        scopes_.back().families[name] = {first, count};
+        for (uint64_t i = 0; i < count; ++i) AddRegister(absl::StrCat(name, i), bits);
+        scopes_.back().families[name] = {first, count, bits == 128 ? 2 : 1};
         if (absl::Status s = tokens_.Expect(">"); !s.ok()) return s;
       } else {
         if (first >= kMostRegisters) return tokens_.Error("too many registers");
-        kernel_.registers.push_back({std::string(name), bits});
+        AddRegister(std::string(name), bits);
         scopes_.back().registers[name] = first;
       }
     } while (tokens_.Take(","));
     return tokens_.Expect(";");
+  }
+
+  void AddRegister(const std::string& name, int bits) {
+    kernel_.registers.push_back({name, bits});
+    if (bits == 128) kernel_.registers.push_back({absl::StrCat("upper half of ", name), 64});
   }
 
   absl::Status BodyVariable(Space space) {
@@ -165,7 +171,8 @@ class BodyParser {
       if (const auto r = scope->registers.find(name); r != scope->registers.end()) return r->second;
       if (!is_numbered) continue;
       const auto f = scope->families.find(name.substr(0, digits));
-      if (f != scope->families.end() && number < f->second.count) return f->second.first + static_cast<int>(number);
+      if (f != scope->families.end() && number < f->second.count)
+        return f->second.first + static_cast<int>(number) * f->second.numbers;
     }
     return -1;
   }

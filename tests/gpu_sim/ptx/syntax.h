@@ -57,6 +57,7 @@ struct Variable {
   std::vector<uint8_t> initial;  // empty: zeros
 };
 
+// A register of 128 bits is followed by one of 64, its upper half.
 struct Register {
   std::string name;
   int bits = 0;  // 1: a predicate

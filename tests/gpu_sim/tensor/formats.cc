@@ -21,6 +21,8 @@ constexpr FormatInfo kFormats[] = {
     {8, 4, 3, 0, 7, 0x7E, 0x7F, 0x7F},                                                  // e4m3
     {8, 5, 2, 0, 15, 0x7B, 0x7C, 0x7F},                                                 // e5m2
     {4, 2, 1, 0, 1, 0x7, 0x7, 0x7},                                                     // e2m1
+    {6, 2, 3, 0, 1, 0x1F, 0x1F, 0x1F},                                                  // e2m3
+    {6, 3, 2, 0, 3, 0x1F, 0x1F, 0x1F},                                                  // e3m2
 };
 
 uint64_t Bits(double v) {
@@ -133,6 +135,10 @@ const float* DecodeTable(Format format) {
     return tables;
   }();
   return (*kTables)[static_cast<size_t>(format)].data();
+}
+
+double DecodeUE8M0(uint8_t code) {
+  return code == 0xFF ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, code - 127);
 }
 
 double RoundToIntegral(double value, Rounding rounding) {

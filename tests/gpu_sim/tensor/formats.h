@@ -12,7 +12,7 @@
 
 namespace tile::gpu_sim {
 
-enum class Format : uint8_t { kF64, kF32, kTF32, kF16, kBF16, kE4M3, kE5M2, kE2M1 };
+enum class Format : uint8_t { kF64, kF32, kTF32, kF16, kBF16, kE4M3, kE5M2, kE2M1, kE2M3, kE3M2 };
 
 enum class Rounding : uint8_t {
   kNearestEven,  // .rn, .rni
@@ -47,6 +47,9 @@ uint64_t EncodeScaled(Format f, bool negative, uint64_t significand, int exponen
 
 // The value of a code of 16 bits and less, from a table.
 const float* DecodeTable(Format f);
+
+// A scale of type ue8m0: a power of two; 255 is NaN.
+double DecodeUE8M0(uint8_t code);
 
 // To an integral value; -0 stays.
 double RoundToIntegral(double value, Rounding rounding);

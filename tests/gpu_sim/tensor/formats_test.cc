@@ -182,5 +182,16 @@ TEST(Formats, Integral) {
   EXPECT_EQ(RoundToIntegral(-kInf, Rounding::kDown), -kInf);
 }
 
+// Types of 6 bits, which have neither infinities nor NaN, and scales.
+TEST(Formats, SixBitsAndScales) {
+  EXPECT_EQ(Decode(Format::kE2M3, 0x1F), 7.5);
+  EXPECT_EQ(Decode(Format::kE2M3, 0x21), -0.125);
+  EXPECT_EQ(Decode(Format::kE3M2, 0x1F), 28);
+  EXPECT_EQ(Decode(Format::kE3M2, 0x01), 0.0625);
+  EXPECT_EQ(DecodeUE8M0(127), 1);
+  EXPECT_EQ(DecodeUE8M0(0), 0x1p-127);
+  EXPECT_TRUE(std::isnan(DecodeUE8M0(255)));
+}
+
 }  // namespace
 }  // namespace tile::gpu_sim

@@ -11,11 +11,13 @@ constexpr size_t kRows = 8, kRowBytes = 16;
 
 }  // namespace
 
-absl::StatusOr<LdMatrixKind> ParseLdMatrix(Opcode opcode) {
+namespace {
+
+absl::StatusOr<LdMatrixKind> Parse(Opcode opcode, absl::string_view name) {
   OpcodeReader reader(opcode);
   LdMatrixKind kind;
-  if (!reader.Take("ldmatrix") || !reader.Take("sync") || !reader.Take("aligned") || !reader.Take("m8n8"))
-    return reader.Unknown("it is no ldmatrix.sync.aligned.m8n8");
+  if (!reader.Take(name) || !reader.Take("sync") || !reader.Take("aligned") || !reader.Take("m8n8"))
+    return reader.Unknown(absl::StrCat("it is no ", name, ".sync.aligned.m8n8"));
   if (reader.Take("x1")) {
     kind.matrices = 1;
   } else if (reader.Take("x2")) {
@@ -23,13 +25,27 @@ absl::StatusOr<LdMatrixKind> ParseLdMatrix(Opcode opcode) {
   } else if (reader.Take("x4")) {
     kind.matrices = 4;
   } else {
-    return reader.Unknown("it loads .x1, .x2 or .x4");
+    return reader.Unknown("it has .x1, .x2 or .x4");
   }
   kind.trans = reader.Take("trans");
-  if (!reader.Take("shared") && !reader.Take("shared::cta")) return reader.Unknown("it loads from .shared");
+  if (!reader.Take("shared") && !reader.Take("shared::cta")) return reader.Unknown("its matrices are in .shared");
   if (!reader.Take("b16")) return reader.Unknown("elements are .b16");
   if (absl::Status s = reader.Finish(); !s.ok()) return s;
   return kind;
+}
+
+}  // namespace
+
+absl::StatusOr<LdMatrixKind> ParseLdMatrix(Opcode opcode) { return Parse(opcode, "ldmatrix"); }
+absl::StatusOr<LdMatrixKind> ParseStMatrix(Opcode opcode) { return Parse(opcode, "stmatrix"); }
+
+void StMatrixRow(const LdMatrixKind& kind, const WarpWords& words, size_t matrix, size_t row, uint8_t* bytes) {
+  for (size_t column = 0; column < kRowBytes / 2; ++column) {
+    // Lane l has the elements 2 * (l % 4) and the next of row l / 4; of column l / 4 if it transposes.
+    const size_t i = kind.trans ? column : row, j = kind.trans ? row : column;
+    const auto element = static_cast<uint16_t>(words[i * 4 + j / 2][matrix] >> (16 * (j % 2)));
+    std::memcpy(bytes + 2 * column, &element, sizeof element);
+  }
 }
 
 absl::Status RunLdMatrix(const LdMatrixKind& kind, absl::Span<const uint8_t> shared,

@@ -1,7 +1,10 @@
 #include "tests/gpu_sim/tensor/ldmatrix.h"
 
+#include <cstring>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
@@ -59,6 +62,31 @@ TEST(LdMatrix, UnknownForms) {
   EXPECT_FALSE(Parse("ldmatrix.sync.aligned.m8n8.x3.shared.b16").ok());
   EXPECT_FALSE(Parse("ldmatrix.sync.aligned.m8n8.x4.b16").ok());
   EXPECT_FALSE(Parse("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8").ok());
+}
+
+// What a store of a load's registers writes is what was loaded.
+TEST(StMatrix, IsTheInverse) {
+  for (const char* form : {"m8n8.x4.shared.b16", "m8n8.x2.trans.shared.b16"}) {
+    const std::string load = absl::StrCat("ldmatrix.sync.aligned.", form),
+                      store = absl::StrCat("stmatrix.sync.aligned.", form);
+    const std::vector<absl::string_view> load_parts = absl::StrSplit(load, '.'),
+                                         store_parts = absl::StrSplit(store, '.');
+    const absl::StatusOr<LdMatrixKind> kind = ParseLdMatrix(load_parts), stored = ParseStMatrix(store_parts);
+    ASSERT_TRUE(kind.ok() && stored.ok()) << form;
+    std::vector<uint8_t> shared(32 * 16);
+    for (size_t k = 0; k < shared.size(); ++k) shared[k] = static_cast<uint8_t>(k * 7 + k / 256);
+    std::array<uint32_t, 32> addresses;
+    for (uint32_t l = 0; l < 32; ++l) addresses[l] = 16 * l;
+    WarpWords words;
+    ASSERT_TRUE(RunLdMatrix(*kind, shared, addresses, &words).ok());
+    for (size_t m = 0; m < static_cast<size_t>(stored->matrices); ++m) {
+      for (size_t row = 0; row < 8; ++row) {
+        uint8_t bytes[16];
+        StMatrixRow(*stored, words, m, row, bytes);
+        EXPECT_EQ(std::memcmp(bytes, &shared[(8 * m + row) * 16], 16), 0) << form << " matrix " << m << " row " << row;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -87,4 +87,10 @@ absl::StatusOr<bool> Mbarrier::PhaseDone(uint32_t parity) const {
   return s->phase != parity;
 }
 
+absl::StatusOr<uint32_t> Mbarrier::Phase() const {
+  const absl::StatusOr<State> s = Read();
+  if (!s.ok()) return s.status();
+  return s->phase;
+}
+
 }  // namespace tile::gpu_sim

@@ -32,6 +32,8 @@ class Mbarrier {
   absl::Status CompleteTx(uint32_t bytes);
   // True when the phase of this parity (0 for the first, then 1, 0, …) has ended: it is not the current one.
   absl::StatusOr<bool> PhaseDone(uint32_t parity) const;
+  // The parity of the current phase, which is what an arrival gives as the state.
+  absl::StatusOr<uint32_t> Phase() const;
 
  private:
   struct State;

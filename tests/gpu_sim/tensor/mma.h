@@ -23,12 +23,22 @@ using WarpWords = std::array<std::vector<uint32_t>, 32>;
 
 struct MmaKind {
   OperandType a, b;
+  int scales = 0;                             // .block_scale: of a row, 1, 2 or 4
+  bool power_of_two_scales = false;           // ue8m0, else ue4m3
   int k = 0;                                  // M is 16, N is 8
   int words_a = 0, words_b = 0, words_c = 4;  // registers of a lane; D has as many as C
 };
 
+// Registers with scales of .block_scale: rows g and g + 8 of A have theirs in the threads 2 * thread_a and the next of each four, the column g
+// of B in thread_b; from this byte on.
+struct MmaScales {
+  const WarpWords *a = nullptr, *b = nullptr;
+  uint32_t byte_a = 0, thread_a = 0, byte_b = 0, thread_b = 0;
+};
+
 absl::StatusOr<MmaKind> ParseMma(Opcode opcode);
-void RunMma(const MmaKind& kind, const WarpWords& a, const WarpWords& b, const WarpWords& c, WarpWords* d);
+void RunMma(const MmaKind& kind, const WarpWords& a, const WarpWords& b, const WarpWords& c, WarpWords* d,
+            const MmaScales& scales = {});
 
 }  // namespace tile::gpu_sim
 

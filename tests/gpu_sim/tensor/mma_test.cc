@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
@@ -126,6 +127,71 @@ TEST(Mma, MultipliesWhatLiesAsTheIsaSays) {
   }
 }
 
+// Codes of 1 and of 2 in their places: of 4 bits above two bits that nobody reads.
+TEST(Mma, TypesOfLessThan8Bits) {
+  const struct {
+    const char *a, *b;
+    uint32_t one_a, two_b;
+  } kTypes[] = {
+      {"e2m1", "e4m3", 0x2 << 2 | 3, 0x40}, {"e3m2", "e2m3", 0x0C | 0xC0, 0x10}, {"e5m2", "e2m1", 0x3C, 0x4 << 2}};
+  for (const auto& type : kTypes) {
+    const std::string opcode =
+        absl::StrCat("mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.", type.a, ".", type.b, ".f32");
+    const auto parts = Split(opcode);
+    const absl::StatusOr<MmaKind> kind = ParseMma(parts);
+    ASSERT_TRUE(kind.ok()) << kind.status();
+    WarpWords a, b, c, d;
+    for (size_t l = 0; l < 32; ++l) {
+      a[l].assign(4, type.one_a * 0x01010101u), b[l].assign(2, type.two_b * 0x01010101u), c[l].assign(4, 0);
+    }
+    RunMma(*kind, a, b, c, &d);
+    EXPECT_EQ(d[5][1], SumBits(kind->a, 64)) << opcode;
+  }
+}
+
+// A of ones and B of ones: each sum is the sum over K of the products of the scales.
+TEST(Mma, BlockScales) {
+  const struct {
+    const char *kind, *types, *scale;
+    uint32_t ones, one;  // a word of ones, a scale of 1 (the next code is 2, or 1.125)
+    int k, scales;
+    double step;
+  } kKinds[] = {
+      {"m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X", "e4m3.e4m3", "ue8m0", 0x38383838, 127, 32, 1, 2},
+      {"m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X", "e2m1.e2m1", "ue8m0", 0x22222222, 127, 64, 2, 2},
+      {"m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X", "e2m1.e2m1", "ue4m3", 0x22222222, 0x38, 64, 4,
+       1.125}};
+  for (const auto& kind_row : kKinds) {
+    const std::string opcode =
+        absl::StrCat("mma.sync.aligned.", kind_row.kind, ".f32.", kind_row.types, ".f32.", kind_row.scale);
+    const auto parts = Split(opcode);
+    const absl::StatusOr<MmaKind> kind = ParseMma(parts);
+    ASSERT_TRUE(kind.ok()) << kind.status();
+    ASSERT_EQ(kind->scales, kind_row.scales);
+    WarpWords a, b, c, d, scale_a, scale_b;
+    for (size_t l = 0; l < 32; ++l) {
+      a[l].assign(4, kind_row.ones), b[l].assign(2, kind_row.ones), c[l].assign(4, 0);
+      scale_a[l] = scale_b[l] = {0xFFFFFFFF};  // NaN in every type
+    }
+    // Rows 8 and on have a larger scale for the last part of K; columns have 1. They are in the threads 2, 3 and 1 of each four.
+    const auto scales = static_cast<uint32_t>(kind_row.scales);
+    const uint32_t first = scales == 4 ? 0 : scales == 2 ? 2 : 3;
+    uint32_t ones = 0;
+    for (uint32_t s = 0; s < scales; ++s) ones |= kind_row.one << (8 * (first + s));
+    for (size_t g = 0; g < 8; ++g) {
+      scale_a[4 * g + 2] = {ones};
+      scale_a[4 * g + 3] = {ones + (1u << (8 * (first + scales - 1)))};
+      scale_b[4 * g + 1] = {ones};
+    }
+    RunMma(*kind, a, b, c, &d, {&scale_a, &scale_b, first, 1, first, 1});
+    const double part = static_cast<double>(kind_row.k) / kind_row.scales;
+    float sums[2];
+    std::memcpy(sums, &d[9][1], sizeof sums);
+    EXPECT_EQ(sums[0], kind_row.k) << opcode;
+    EXPECT_EQ(sums[1], kind_row.k + part * (kind_row.step - 1)) << opcode;
+  }
+}
+
 TEST(Mma, IntegersWrapAndFloatsRoundOnce) {
   const std::vector<double> a = {127, 1}, b = {1, 0};
   EXPECT_EQ(AddProducts(*OperandTypeOf("s8"), 0x7FFFFFFF, a, b), 0x8000007Eu);
@@ -139,6 +205,10 @@ TEST(Mma, UnknownForms) {
         "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
         "mma.sync.aligned.m16n8k16.col.row.f32.f16.f16.f32",
         "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32",
+        "mma.sync.aligned.m16n8k32.row.col.f32.e2m1.e2m1.f32",
+        "mma.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue4m3",
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0",
         "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16"}) {
     const auto parts = Split(opcode);
     const absl::StatusOr<MmaKind> kind = ParseMma(parts);

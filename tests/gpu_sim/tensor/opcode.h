@@ -22,6 +22,7 @@ class OpcodeReader {
   bool Take(absl::string_view part);
   // The next part; empty behind the last.
   absl::string_view Next();
+  absl::string_view Peek() const { return done() ? absl::string_view() : opcode_[at_]; }
   bool done() const { return at_ >= opcode_.size(); }
   // An error that names the whole opcode.
   absl::Status Unknown(absl::string_view why) const { return UnknownForm(opcode_, why); }

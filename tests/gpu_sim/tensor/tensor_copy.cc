@@ -96,6 +96,12 @@ absl::StatusOr<TensorCopyKind> ParseTensorCopy(Opcode opcode) {
   if (!reader.Take(kind.to_shared ? "mbarrier::complete_tx::bytes" : "bulk_group"))
     return reader.Unknown("it ends by a barrier if to shared memory, by its group if from there");
   kind.multicast = kind.to_shared && reader.Take("multicast::cluster");
+  // In either order: the ISA has the pair first, CuTe DSL the hint.
+  for (int k = 0; k < 2; ++k) {
+    kind.has_hint = kind.has_hint || reader.Take("L2::cache_hint");
+    if (!kind.to_shared || reader.Take("cta_group::1")) continue;
+    kind.of_pair = kind.of_pair || reader.Take("cta_group::2");
+  }
   if (absl::Status s = reader.Finish(); !s.ok()) return s;
   return kind;
 }

@@ -24,7 +24,9 @@ namespace tile::gpu_sim {
 struct TensorCopyKind {
   int rank = 0;
   bool to_shared = false;  // with a barrier; else it belongs to a bulk group
-  bool multicast = false;  // has a mask of blocks as its last operand
+  bool multicast = false;  // has a mask of blocks behind the barrier
+  bool has_hint = false;   // a cache policy is its last operand
+  bool of_pair = false;    // .cta_group::2: the barrier may be in the other block of the pair
 };
 absl::StatusOr<TensorCopyKind> ParseTensorCopy(Opcode opcode);
 

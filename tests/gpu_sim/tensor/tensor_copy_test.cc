@@ -237,11 +237,19 @@ TEST(TensorCopy, Forms) {
   kind = parse("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group");
   ASSERT_TRUE(kind.ok()) << kind.status();
   EXPECT_TRUE(kind->rank == 2 && !kind->to_shared && !kind->multicast);
+  EXPECT_FALSE(kind->has_hint);
+  for (const char* order : {"cta_group::2.L2::cache_hint", "L2::cache_hint.cta_group::2"}) {
+    const std::string opcode =
+        absl::StrCat("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.", order);
+    kind = parse(opcode);
+    ASSERT_TRUE(kind.ok()) << kind.status();
+    EXPECT_TRUE(kind->of_pair && kind->has_hint && !kind->multicast);
+  }
   for (absl::string_view opcode :
        {"cp.async.bulk.tensor.6d.global.shared::cta.tile.bulk_group", "cp.async.bulk.tensor.2d.global.shared::cta",
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.bulk_group",
         "cp.async.bulk.tensor.2d.global.shared::cta.im2col.bulk_group",
-        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.cta_group::2",
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group"}) {
     EXPECT_FALSE(parse(opcode).ok()) << opcode;
   }

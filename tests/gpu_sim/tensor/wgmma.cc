@@ -113,7 +113,9 @@ absl::StatusOr<WgmmaKind> ParseWgmma(Opcode opcode) {
   const absl::string_view shape = reader.Next(), d = reader.Next(), a_name = reader.Next(), b_name = reader.Next();
   const std::optional<OperandType> a = OperandTypeOf(a_name), b = OperandTypeOf(b_name);
   if (absl::Status s = reader.Finish(); !s.ok()) return s;
-  if (!a || !b || a->bits != b->bits || a->is_float != b->is_float || (a->bits != 8 && a_name != b_name))
+  const auto is_small = [](const OperandType& t) { return t.is_float && InfoOf(t.format).bits < 8; };
+  if (!a || !b || is_small(*a) || is_small(*b) || a->bits != b->bits || a->is_float != b->is_float ||
+      (a->bits != 8 && a_name != b_name))
     return reader.Unknown(absl::StrCat("it does not multiply `", a_name, "` by `", b_name, "`"));
   if (d != (a->is_float ? "f32" : "s32")) return reader.Unknown("the sums are f32 of floats, s32 of integers");
   if (!ParseShape(shape, &kind.n, &kind.k) || kind.k * a->bits != 8 * kDepthBytes || !TakesN(*a, kind.n))
