@@ -15,6 +15,7 @@
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/dependent_launch.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/tma/host_integer.h"
 #include "codegen/plan/tma/parameters.h"
@@ -253,23 +254,28 @@ absl::StatusOr<BuiltImage> BuildOne(const ir::Module& module, const ir::Function
   return Finish(module, function, options, kind, *std::move(begun));
 }
 
-// What is done where ptxas found no registers for all that lives around products by wgmma, which it does not spill.
+// What is done where ptxas found no registers for all that lives around asynchronous products, which it does not spill.
 void RemarkOfRegisters(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                        absl::string_view what) {
   if (options.trace == nullptr || !options.trace->on_remark) return;
+  const MmaKind* kind = AsyncKindOn(*options.target);
   options.trace->on_remark(absl::StrCat(module.Where(function.loc, function.pos), ": remark[product]: @", function.name,
-                                        ": ", what, ": wgmma and what lives around it exceed the registers"));
+                                        ": ", what, ": ", kind == nullptr ? "a product" : kind->name(),
+                                        " and what lives around it exceed the registers"));
 }
 
-// The image that runs with any arguments, of the kernel whose products wgmma does not do, where ptxas found no registers (`why`) for all that
-// lives around those by wgmma: those of mma.sync it spills.
-absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir::Function& function,
-                                             const CompileOptions& options, const absl::Status& why) {
+// The image that runs with any arguments, of the kernel without asynchronous products, where ptxas found no registers (`why`) for all that lives
+// around those: around others it spills.
+absl::StatusOr<BuiltImage> BuildWithoutAsyncMma(const ir::Module& module, const ir::Function& function,
+                                                const CompileOptions& options, const absl::Status& why) {
   const absl::Status fault = absl::InternalError(why.message());
-  if (!options.target->has(kWgmma)) return fault;
-  RemarkOfRegisters(module, function, options, "mma.sync does the products");
   Target target = *options.target;
-  target.features &= ~(kWgmma | kTma);
+  for (const MmaKind* kind = AsyncKindOn(target); kind != nullptr; kind = AsyncKindOn(target))
+    target.features &= ~(kind->features() | kTma);
+  if (target.features == options.target->features) return fault;
+  const auto kinds = MmaKinds();
+  const auto next = std::find_if(kinds.begin(), kinds.end(), [&](const MmaKind* kind) { return kind->IsOn(target); });
+  RemarkOfRegisters(module, function, options, absl::StrCat((*next)->name(), " does the products"));
   CompileOptions now = options;
   now.target = &target;
   now.permissions = {};
@@ -343,7 +349,7 @@ std::vector<const Variant*> ByPlace() {
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
                                       const CompileOptions& options, ir::ImageKind kind) {
   absl::StatusOr<BuiltImage> built = BuildOne(module, function, options, kind);
-  if (absl::IsResourceExhausted(built.status())) return BuildWithoutWgmma(module, function, options, built.status());
+  if (absl::IsResourceExhausted(built.status())) return BuildWithoutAsyncMma(module, function, options, built.status());
   return built;
 }
 
@@ -363,7 +369,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
         RemarkOfRegisters(module, function, options, "an image is left out, as another one takes the same arguments");
         continue;
       }
-      built = BuildWithoutWgmma(module, function, options, built.status());
+      built = BuildWithoutAsyncMma(module, function, options, built.status());
     }
     if (!built.ok()) return built.status();
     if (v->most_spills >= 0 && built->assembled.spill_bytes > v->most_spills) continue;

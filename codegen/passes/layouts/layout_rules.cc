@@ -9,7 +9,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/shared_account.h"
@@ -153,7 +153,7 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       const Layout* row = ForRow(op);
       return row != nullptr ? row : ForLoad(op);
     }
-    case Rule::kMma: return Intern(MmaResultLayout(plan_.num_warps, op));
+    case Rule::kMma: return Intern(KindOf(op).ResultLayout(plan_.num_warps, op));
     case Rule::kBroadcast: {
       const Layout* l = rows_decide_ ? Inferred(op.operand(0)) : nullptr;
       return l == nullptr ? nullptr : Repeated(op, *l);
@@ -322,11 +322,10 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
 const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
   const Value* v = mma.operand(i);
   if (!IsInvariant(mma, i) || FetchOf(mma) != nullptr || CopyOf(mma, i) != nullptr) return nullptr;
-  const auto plan = MmaPlanOf(mma);
-  if (!plan) return nullptr;  // of wgmma it is staged in shared memory
-  const Layout fragment = MmaLayout(plan->tile, i == 0 ? Operand::kA : Operand::kB);
+  const std::optional<Layout> fragment = KindOf(mma).FragmentLayout(mma, i);
+  if (!fragment) return nullptr;  // it is staged in shared memory
   const int bits = ir::ElemInfoOf(v->type().elem()).storage * 8;
-  return fragment.registers() * bits <= kInvariantBits ? Intern(fragment) : nullptr;
+  return fragment->registers() * bits <= kInvariantBits ? Intern(*fragment) : nullptr;
 }
 
 const Layout* LayoutRules::DefaultFor(Type t) {

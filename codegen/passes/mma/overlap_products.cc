@@ -69,7 +69,7 @@ class Registers {
   int64_t Live() const { return LiveBesideStages(target_, schedule_.num_warps, function_) / schedule_.threads(); }
   bool Hold(int64_t live) const {
     const int64_t most = std::min<int64_t>(255, Target::kRegisters / (schedule_.threads() * schedule_.blocks));
-    return live + tuning::kBesideWgmma <= most;
+    return live + tuning::kBesideStaged <= most;
   }
 
  private:

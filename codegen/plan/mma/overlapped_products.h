@@ -1,4 +1,4 @@
-// Products by wgmma that are waited for where their results are read, not where they stand, so that the tensor cores always have
+// Asynchronous products that are waited for where their results are read, not where they stand, so that the tensor cores always have
 // something to do while a warp works on elements. The backward pass of attention:
 //
 //   for %i … (%dv, %dk) {                           for %i … (%dv, %dk) {

@@ -12,7 +12,7 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/copy_pieces.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/device_tensor_map.h"
@@ -101,7 +101,7 @@ int MostCopyStages(int64_t stage_bytes) {
                                               tuning::kMostCopyStages, tuning::kMostSmallCopyStages));
 }
 
-// Of left operands that stay in shared memory for a loop; others of products by wgmma are in registers, or copied.
+// Of left operands that stay in shared memory for a loop; others of products that read stages are in registers, or copied.
 int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<const ir::Op*>& products) {
   int64_t bytes = 0;
   for (const ir::Op* mma : products) {
@@ -118,7 +118,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   int64_t stage = 0, wide = 0, other = 0, exchanged = 0;
   bool only_copies = true, by_rows = false;
   std::vector<const ir::Op*> products, copies;
-  const auto by_wgmma = [&](int warps, const ir::Op& mma) { return PlanWgmmaOfCopies(target, warps, mma).has_value(); };
+  const auto from_stages = [&](int warps, const ir::Op& mma) { return PlanCopied(target, warps, mma).has_value(); };
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) {
@@ -129,7 +129,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     }
     if (!IsProduct(*op)) return;
     products.push_back(op);
-    by_rows = by_rows || (WorksOnRows(*op) && by_wgmma(plan->num_warps, *op));
+    by_rows = by_rows || (WorksOnRows(*op) && from_stages(plan->num_warps, *op));
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
       const ir::Type t = op->operand(i)->type();
@@ -148,19 +148,19 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
   const bool chooses_warps = options.num_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
-  // But a product that wgmma can do keeps the warps for that.
-  const auto keeps_wgmma = [&](int warps) {
+  // But a product that can read stages keeps the warps for that.
+  const auto keeps_groups = [&](int warps) {
     return std::all_of(products.begin(), products.end(),
-                       [&](const ir::Op* mma) { return !by_wgmma(2 * warps, *mma) || by_wgmma(warps, *mma); });
+                       [&](const ir::Op* mma) { return !from_stages(2 * warps, *mma) || from_stages(warps, *mma); });
   };
   while (chooses_warps && plan->num_warps > 4 && live <= 16 * plan->num_warps * tuning::kMostLive &&
-         keeps_wgmma(plan->num_warps / 2)) {
+         keeps_groups(plan->num_warps / 2)) {
     plan->num_warps /= 2;
   }
-  if (target.has(kWgmma)) live = LiveBesideStages(target, plan->num_warps, function);
-  int64_t apart = 0, beside = tuning::kBesideWgmma;
+  if (StagedKindOn(target) != nullptr) live = LiveBesideStages(target, plan->num_warps, function);
+  int64_t apart = 0, beside = tuning::kBesideStaged;
   for (const ir::Op* mma : products) {
-    if (by_wgmma(plan->num_warps, *mma)) {
+    if (from_stages(plan->num_warps, *mma)) {
       apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
     } else {
       beside = tuning::kFragmentRegisters;
@@ -171,7 +171,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   const auto in_pieces = [&](int blocks, int64_t beside_ring, WholePieces least = WholePieces::kMoreThanTwo) {
     const PieceRing ring = PlanPieces(
         target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - beside_ring,
-        [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); }, least);
+        [&](const ir::Op& mma) { return from_stages(plan->num_warps, mma); }, least);
     if (ring.bytes == 0) return false;
     plan->blocks = blocks;
     plan->stages = ring.pieces;
@@ -181,8 +181,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     return true;
   };
   if (stages(1) < 2) return in_pieces(1, exchanged);
-  const bool whole =
-      std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) { return by_wgmma(plan->num_warps, *mma); });
+  const bool whole = std::all_of(products.begin(), products.end(),
+                                 [&](const ir::Op* mma) { return from_stages(plan->num_warps, *mma); });
   // Of three warpgroups in blocks of their own, one is more often at its products while others work on rows than of two whose products
   // are late: attention with heads of 64, 64 queries, 128 keys, four places for operands: 560 us; two blocks of three stages: 598.
   const int64_t each = (live + apart) / threads + tuning::kBesideLate;
@@ -256,7 +256,7 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
     s.why = "as told";
   } else if (const int warps = WarpsOfFetches(function); warps > 0) {
     s.num_warps = warps;
-    s.why = "warpgroups for wgmma";
+    s.why = absl::StrCat("warpgroups for ", StagedKindOn(target)->name());
   } else {
     WarpChoice choice = FewestWarps(target, function, options.aligned);
     s.num_warps = choice.num_warps;
