@@ -75,6 +75,11 @@ const Value* MaskOf(const Op& op) {
   return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
 }
 
+// Of a store or update through a view.
+const Value* StoredTile(const Op& op) {
+  return ir::StoreViewOp::Is(&op) ? ir::StoreViewOp(op).tile() : ir::ViewUpdateOp(op).value();
+}
+
 // A row that comes beside tiles that are copied ahead, or before the loop for its first iteration (passes/pipeline/prefetch_tiles.h).
 bool IsBesideCopies(const Op& load) {
   if (!load.info()->is_load() || load.result(0)->type().rank() != 1) return false;
@@ -257,35 +262,48 @@ const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& 
   }
 }
 
-const Layout* LayoutRules::Wanted(const Op& op, int i) {
+absl::InlinedVector<const Layout*, 4> LayoutRules::Wanted(const Op& op) {
+  const Rule rule = RuleOf(op).layout;
+  const Layout* all = rule == Rule::kSame ? WantedOfAll(op) : nullptr;
+  const Layout* stored = rule == Rule::kStoreView ? ForStore(op, LayoutOf(StoredTile(op)->type())) : nullptr;
+  absl::InlinedVector<const Layout*, 4> wanted;
+  for (int i = 0; i < op.num_operands(); ++i) {
+    const bool has_one = NeedsLayout(op.operand(i)->type());
+    wanted.push_back(!has_one ? nullptr : rule == Rule::kSame ? all : WantedOf(op, i, stored));
+  }
+  return wanted;
+}
+
+const Layout* LayoutRules::WantedOfAll(const Op& op) {
+  for (int r = 0; r < op.num_results(); ++r) {
+    if (IsTile(op.result(r))) return LayoutOf(op.result(r)->type());
+  }
+  if (const auto store = ir::As<ir::StorePtrOp>(&op)) return WantedForPointers(*store);
+  // An operand whose layout follows from something is preferred, and of two such operands the later one.
+  const Layout* best = nullptr;
+  for (int k = 0; k < op.num_operands(); ++k) {
+    if (!IsTile(op.operand(k))) continue;
+    if (best == nullptr || Inferred(op.operand(k)) != nullptr) best = LayoutOf(op.operand(k)->type());
+  }
+  return best;
+}
+
+// The layout of the value, unless the pointers are neighbours elsewhere.
+const Layout* LayoutRules::WantedForPointers(const ir::StorePtrOp& store) {
+  const bool follows = Inferred(store.value()) != nullptr;
+  const Layout* own = LayoutOf(store.value()->type());
+  const Layout* wide = ForPointers(store.op());
+  if (wide == nullptr) return follows ? own : LayoutOf(store.destination()->type());
+  if (!follows) return wide;
+  // A few elements are stored sooner than they would be moved to other threads.
+  const int bits = ir::MemoryBits(store.value()->type().elem()), dim = pointers_.at(&store.op()).second;
+  if (own->registers() >= kWorthMoving && !StoresWell(store.op(), *own, dim, bits)) return wide;
+  return Intern(NeighboursFirst(*own, dim));
+}
+
+const Layout* LayoutRules::WantedOf(const Op& op, int i, const Layout* stored) {
   const Value* v = op.operand(i);
   switch (RuleOf(op).layout) {
-    case Rule::kSame: {
-      for (int r = 0; r < op.num_results(); ++r) {
-        if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
-      }
-      if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
-        // Operands are converted one after the other; those after the pointers follow them.
-        if (i > 0) return LayoutOf(store->destination()->type());
-        // The layout of the value, unless the pointers are neighbours elsewhere.
-        const Layout* own = LayoutOf(store->value()->type());
-        const Layout* wide = ForPointers(op);
-        if (wide == nullptr) return Inferred(store->value()) != nullptr ? own : LayoutOf(store->destination()->type());
-        const int bits = ir::MemoryBits(store->value()->type().elem());
-        if (Inferred(store->value()) == nullptr) return wide;
-        // A few elements are stored sooner than they would be moved to other threads.
-        const int dim = pointers_.at(&op).second;
-        if (own->registers() >= kWorthMoving && !StoresWell(op, *own, dim, bits)) return wide;
-        return Intern(NeighboursFirst(*own, dim));
-      }
-      // An operand whose layout follows from something is preferred, and of two such operands the later one.
-      const Layout* best = nullptr;
-      for (int k = 0; k < op.num_operands(); ++k) {
-        if (!IsTile(op.operand(k))) continue;
-        if (best == nullptr || Inferred(op.operand(k)) != nullptr) best = LayoutOf(op.operand(k)->type());
-      }
-      return best;
-    }
     case Rule::kReshape:
       if (LayoutOf(op.result(0)->type()) == nullptr)
         return Intern(Layout::Replicated(v->type().shape(), plan_.num_warps));
@@ -301,9 +319,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
     }
     case Rule::kStoreView: {
       const Type view = ir::ViewAccessOp(op).view()->type();
-      const Value* tile = ir::StoreViewOp::Is(&op) ? ir::StoreViewOp(op).tile() : ir::ViewUpdateOp(op).value();
-      const Layout* l = ForStore(op, LayoutOf(tile->type()));
-      return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
+      return v == StoredTile(op) ? stored : Intern(OnlyDimension(*stored, view->sparse_dim));
     }
     case Rule::kMma: return v == ir::MmaOp(op).acc() ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
     case Rule::kLoop: {
