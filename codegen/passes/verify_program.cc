@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/gpu/schedule/verify.h"
 #include "codegen/passes/tile_code.h"
@@ -185,7 +186,7 @@ class Judge {
         wide = std::max(wide, stage.ring_bytes(0));
       }
       if (op->opcode() == ir::Opcode::kAllocShared) {
-        arrays += op->result(0)->type().num_elements() * ir::MemoryBits(op->result(0)->type().elem()) / 8;
+        arrays += BytesOf(op->result(0)->type());
       }
     });
     if ((fetched + copied > 0) != (schedule_->stages >= 2)) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/work_of_blocks.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/copy_pieces.h"
@@ -27,9 +28,7 @@ namespace {
 
 constexpr int64_t kBarrierBytes = 1024;
 
-int64_t SharedArray(const ir::Op& op) {
-  return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
-}
+int64_t SharedArray(const ir::Op& op) { return BytesOf(op.result(0)->type()) + 16; }
 
 // No block waits for another, which in a persistent grid may start only after it has ended.
 bool IsIndependent(const ir::Function& function) {
@@ -105,8 +104,7 @@ int MostCopyStages(int64_t stage_bytes) {
 int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<const ir::Op*>& products) {
   int64_t bytes = 0;
   for (const ir::Op* mma : products) {
-    const ir::Type t = mma->operand(0)->type();
-    if (StagesLhs(target, num_warps, *mma)) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+    if (StagesLhs(target, num_warps, *mma)) bytes += BytesOf(mma->operand(0)->type());
   }
   return bytes;
 }
@@ -132,8 +130,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     by_rows = by_rows || (WorksOnRows(*op) && from_stages(plan->num_warps, *op));
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
-      const ir::Type t = op->operand(i)->type();
-      if (CopyOf(*op, i) == nullptr) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+      if (CopyOf(*op, i) == nullptr) bytes += BytesOf(op->operand(i)->type());
     }
     only_copies = only_copies && bytes == 0;
     exchanged = std::max(exchanged, bytes);
