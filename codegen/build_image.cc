@@ -117,22 +117,24 @@ CompileOptions StartingAssembler(const CompileOptions& options, ir::ImageKind ki
   return now;
 }
 
-absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
-                            ir::ImageKind kind) {
-  Begun begun;
-  absl::StatusOr<Compiled> compiled = Compile(module, function, StartingAssembler(options, kind, &begun));
-  if (!compiled.ok()) return compiled.status();
-  begun.compiled = *std::move(compiled);
-  if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
-  return begun;
-}
-
-void GoOn(const CompileOptions& options, Begun* begun) {
+// Hands what was compiled to its assembler.
+void GoOn(const CompileOptions& options, Compiled compiled, Begun* begun) {
+  begun->compiled = std::move(compiled);
+  if (options.trace != nullptr) begun->largest_tile = options.trace->largest_tile;
   if (begun->assembly == nullptr) return;
   begun->assembled = std::async(
       std::launch::async,
       [assembly = begun->assembly, compiled = begun->compiled, arch = options.target->arch,
        assemble = AssemblerOptions(options)] { return AssembleWithFewSpills(*assembly, compiled, arch, assemble); });
+}
+
+absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                            ir::ImageKind kind) {
+  Begun begun;
+  absl::StatusOr<Compiled> compiled = Compile(module, function, StartingAssembler(options, kind, &begun));
+  if (!compiled.ok()) return compiled.status();
+  GoOn(options, *std::move(compiled), &begun);
+  return begun;
 }
 
 // Blocks for each multiprocessor, of which more are done in clusters: those of few wait for each other rather than for the L2 (f16, 256 blocks of
@@ -250,7 +252,6 @@ absl::StatusOr<BuiltImage> BuildOne(const ir::Module& module, const ir::Function
                                     const CompileOptions& options, ir::ImageKind kind) {
   absl::StatusOr<Begun> begun = Begin(module, function, options, kind);
   if (!begun.ok()) return begun.status();
-  GoOn(options, &*begun);
   return Finish(module, function, options, kind, *std::move(begun));
 }
 
@@ -307,10 +308,8 @@ absl::StatusOr<std::optional<Begun>> BeginVariant(const ir::Module& module, cons
   }
   if (attempt->outcome == Attempt::Outcome::kDoesNotFit && !optional) return attempt->why_not;
   if (attempt->outcome != Attempt::Outcome::kCompiled) return std::nullopt;
-  begun.compiled = std::move(attempt->compiled);
-  if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
-  if (!variant.useful(begun.compiled, so_far)) return std::nullopt;
-  GoOn(options, &begun);
+  if (!variant.useful(attempt->compiled, so_far)) return std::nullopt;
+  GoOn(options, std::move(attempt->compiled), &begun);
   return std::optional<Begun>(std::move(begun));
 }
 
