@@ -103,6 +103,11 @@ bool AddsInOrder(const Op& mma, const Value* sums) {
   return DecisionOf<Decision::kOverlaps>(mma) && sums->def() != nullptr && NextOfSum(*sums->def()) == &mma;
 }
 
-bool KeepsStage(const Op& copy) { return DecisionOf<Decision::kKeepsStage>(copy); }
+bool KeepsStage(const Op& copy) {
+  for (const Op* op : *copy.block()) {
+    if (IsProduct(*op) && DecisionOf<Decision::kOverlaps>(*op) && DecisionOf<Decision::kAsync>(*op)) return true;
+  }
+  return false;
+}
 
 }  // namespace tile::codegen
