@@ -15,6 +15,7 @@
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
 #include "codegen/plan/dependent_launch.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/tma/host_integer.h"
 #include "codegen/plan/tma/parameters.h"
@@ -118,22 +119,24 @@ CompileOptions StartingAssembler(const CompileOptions& options, ir::ImageKind ki
   return now;
 }
 
-absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
-                            ir::ImageKind kind) {
-  Begun begun;
-  absl::StatusOr<Compiled> compiled = Compile(module, function, StartingAssembler(options, kind, &begun));
-  if (!compiled.ok()) return compiled.status();
-  begun.compiled = *std::move(compiled);
-  if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
-  return begun;
-}
-
-void GoOn(const CompileOptions& options, Begun* begun) {
+// Hands what was compiled to its assembler.
+void GoOn(const CompileOptions& options, Compiled compiled, Begun* begun) {
+  begun->compiled = std::move(compiled);
+  if (options.trace != nullptr) begun->largest_tile = options.trace->largest_tile;
   if (begun->assembly == nullptr) return;
   begun->assembled = std::async(
       std::launch::async,
       [assembly = begun->assembly, compiled = begun->compiled, arch = options.target->arch,
        assemble = AssemblerOptions(options)] { return AssembleWithFewSpills(*assembly, compiled, arch, assemble); });
+}
+
+absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                            ir::ImageKind kind) {
+  Begun begun;
+  absl::StatusOr<Compiled> compiled = Compile(module, function, StartingAssembler(options, kind, &begun));
+  if (!compiled.ok()) return compiled.status();
+  GoOn(options, *std::move(compiled), &begun);
+  return begun;
 }
 
 // Blocks for each multiprocessor, of which more are done in clusters: those of few wait for each other rather than for the L2 (f16, 256 blocks of
@@ -251,27 +254,31 @@ absl::StatusOr<BuiltImage> BuildOne(const ir::Module& module, const ir::Function
                                     const CompileOptions& options, ir::ImageKind kind) {
   absl::StatusOr<Begun> begun = Begin(module, function, options, kind);
   if (!begun.ok()) return begun.status();
-  GoOn(options, &*begun);
   return Finish(module, function, options, kind, *std::move(begun));
 }
 
-// What is done where ptxas found no registers for all that lives around products by wgmma, which it does not spill.
+// What is done where ptxas found no registers for all that lives around asynchronous products, which it does not spill.
 void RemarkOfRegisters(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                        absl::string_view what) {
   if (options.trace == nullptr || !options.trace->on_remark) return;
+  const MmaKind* kind = AsyncKindOn(*options.target);
   options.trace->on_remark(absl::StrCat(module.Where(function.loc, function.pos), ": remark[product]: @", function.name,
-                                        ": ", what, ": wgmma and what lives around it exceed the registers"));
+                                        ": ", what, ": ", kind == nullptr ? "a product" : kind->name(),
+                                        " and what lives around it exceed the registers"));
 }
 
-// The image that runs with any arguments, of the kernel whose products wgmma does not do, where ptxas found no registers (`why`) for all that
-// lives around those by wgmma: those of mma.sync it spills.
-absl::StatusOr<BuiltImage> BuildWithoutWgmma(const ir::Module& module, const ir::Function& function,
-                                             const CompileOptions& options, const absl::Status& why) {
+// The image that runs with any arguments, of the kernel without asynchronous products, where ptxas found no registers (`why`) for all that lives
+// around those: around others it spills.
+absl::StatusOr<BuiltImage> BuildWithoutAsyncMma(const ir::Module& module, const ir::Function& function,
+                                                const CompileOptions& options, const absl::Status& why) {
   const absl::Status fault = absl::InternalError(why.message());
-  if (!options.target->has(kWgmma)) return fault;
-  RemarkOfRegisters(module, function, options, "mma.sync does the products");
   Target target = *options.target;
-  target.features &= ~(kWgmma | kTma);
+  for (const MmaKind* kind = AsyncKindOn(target); kind != nullptr; kind = AsyncKindOn(target))
+    target.features &= ~(kind->features() | kTma);
+  if (target.features == options.target->features) return fault;
+  const auto kinds = MmaKinds();
+  const auto next = std::find_if(kinds.begin(), kinds.end(), [&](const MmaKind* kind) { return kind->IsOn(target); });
+  RemarkOfRegisters(module, function, options, absl::StrCat((*next)->name(), " does the products"));
   CompileOptions now = options;
   now.target = &target;
   now.permissions = {};
@@ -303,10 +310,8 @@ absl::StatusOr<std::optional<Begun>> BeginVariant(const ir::Module& module, cons
   }
   if (attempt->outcome == Attempt::Outcome::kDoesNotFit && !optional) return attempt->why_not;
   if (attempt->outcome != Attempt::Outcome::kCompiled) return std::nullopt;
-  begun.compiled = std::move(attempt->compiled);
-  if (options.trace != nullptr) begun.largest_tile = options.trace->largest_tile;
-  if (!variant.useful(begun.compiled, so_far)) return std::nullopt;
-  GoOn(options, &begun);
+  if (!variant.useful(attempt->compiled, so_far)) return std::nullopt;
+  GoOn(options, std::move(attempt->compiled), &begun);
   return std::optional<Begun>(std::move(begun));
 }
 
@@ -345,7 +350,7 @@ std::vector<const Variant*> ByPlace() {
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
                                       const CompileOptions& options, ir::ImageKind kind) {
   absl::StatusOr<BuiltImage> built = BuildOne(module, function, options, kind);
-  if (absl::IsResourceExhausted(built.status())) return BuildWithoutWgmma(module, function, options, built.status());
+  if (absl::IsResourceExhausted(built.status())) return BuildWithoutAsyncMma(module, function, options, built.status());
   return built;
 }
 
@@ -365,7 +370,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
         RemarkOfRegisters(module, function, options, "an image is left out, as another one takes the same arguments");
         continue;
       }
-      built = BuildWithoutWgmma(module, function, options, built.status());
+      built = BuildWithoutAsyncMma(module, function, options, built.status());
     }
     if (!built.ok()) return built.status();
     if (v->most_spills >= 0 && built->assembled.spill_bytes > v->most_spills) continue;

@@ -5,33 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/resources/cost.h"
 
 namespace tile::codegen {
 namespace {
 
 constexpr int kMostThreads = 2048, kMostBlocks = 32;  // of a multiprocessor
 constexpr double kLatency = 0.8;                      // microseconds from asking memory until work goes on
-
-// Multiplications a cycle.
-double RateOf(const ProductWork& p) {
-  if (p.instruction == "fma") return Chip::kFmaMacs;
-  // 8-bit floats go through f16 by mma.sync.
-  const bool wgmma = p.instruction == "wgmma";
-  const double bits = wgmma ? p.element_bits : std::max(16, p.element_bits);
-  return Chip::kF16Macs * 16 / bits * (wgmma ? 1 : Chip::kSyncShare);
-}
-
-// How long one resource keeps a multiprocessor busy with the work of an average block, in cycles.
-struct Busy {
-  double tensor = 0, fma = 0, issue = 0, special = 0;
-};
-Busy BusyWith(const Work& work) {
-  Busy busy;
-  for (const ProductWork& p : work.products) (p.instruction == "fma" ? busy.fma : busy.tensor) += p.macs / RateOf(p);
-  busy.issue = work.instructions / Chip::kIssue;
-  busy.special = work.specials / Chip::kSpecial;
-  return busy;
-}
 
 void HowManyBlocks(const Target& target, const MachineFacts& m, Explanation* e) {
   e->blocks = kMostBlocks;
@@ -50,13 +31,6 @@ void HowManyBlocks(const Target& target, const MachineFacts& m, Explanation* e) 
     const int64_t all = target.shared_bytes + target.block_reserve;
     limit(all / static_cast<int64_t>(m.shared_bytes + target.block_reserve), "shared memory");
   }
-}
-
-// Resources that work at the same time: nearly the longest, more where others are nearly as long.
-double Overlap(const std::vector<double>& times) {
-  double sum = 0;
-  for (double t : times) sum += std::pow(t, 4);
-  return std::pow(sum, 0.25);
 }
 
 std::string Bytes(double n) {
@@ -112,7 +86,7 @@ class Explainer {
         absl::StrFormat("  %.0f blocks, each loads %s and stores %s", grid_, Bytes(work_.loaded), Bytes(work_.stored));
     for (const ProductWork& p : work_.products)
       absl::StrAppend(
-          &line, absl::StrFormat(", multiplies %.4g times by %s of %d bits", p.macs, p.instruction, p.element_bits));
+          &line, absl::StrFormat(", multiplies %.4g times by %s of %d bits", p.macs, p.kind->name(), p.element_bits));
     Line(line);
     for (const std::string& what : work_.unknown) Line(absl::StrCat("  not known: ", what));
     if (!work_.unique_known)
@@ -121,7 +95,8 @@ class Explainer {
 
   void Estimate() {
     const Chip& c = *chip_;
-    const Busy busy = BusyWith(work_);
+    const CostModel cost(target_);
+    const Busy busy = cost.BusyWith(work_);
     // The busiest multiprocessor. Its blocks share it; those of one block at a time follow each other.
     const double of_one = std::ceil(grid_ / c.multiprocessors), waves = std::ceil(of_one / e_.blocks);
     const double cycle = 1 / c.mhz;  // microseconds
@@ -130,7 +105,7 @@ class Explainer {
     const double moved =
         work_.unique_known ? std::min(asked, work_.unique_loaded) + std::min(asked, work_.unique_stored) : asked;
     const double memory = moved / c.memory_gbs * 1e-3;
-    const double l2 = std::max(asked / c.l2_gbs * 1e-3, on_one((work_.loaded + work_.stored) / Chip::kL2Bytes));
+    const double l2 = std::max(asked / c.l2_gbs * 1e-3, on_one(cost.CyclesOfL2(work_.loaded + work_.stored)));
     const double latency = waves * work_.waits * kLatency;
     e_.limits = {{"memory", memory},
                  {"L2", l2},
@@ -141,14 +116,14 @@ class Explainer {
                  {"latency", latency}};
     // Of one warp, products that it waits for and other instructions follow each other; those of other warps go on meanwhile.
     bool async = schedule_.producer;
-    for (const ProductWork& p : work_.products) async = async && p.instruction == "wgmma";
+    for (const ProductWork& p : work_.products) async = async && p.kind->asynchronous();
     const double groups = e_.blocks * (async ? std::max(1, schedule_.num_warps / 4) : 1);
     // Instructions of fma are among the instructions.
     const double issued = std::max(on_one(busy.fma), on_one(busy.issue));
     const std::vector<double> compute = {on_one(busy.tensor), issued, on_one(busy.special)};
     double sum = 0, most = 0;
     for (double t : compute) sum += t, most = std::max(most, t);
-    e_.us = c.launch_us + kLatency + Overlap({memory, l2, most + (sum - most) / groups, latency});
+    e_.us = c.launch_us + kLatency + CostModel::Overlap({memory, l2, most + (sum - most) / groups, latency});
     used_ = std::min(1.0, grid_ / c.multiprocessors);
     tail_ = grid_ / (of_one * c.multiprocessors);
     std::stable_sort(e_.limits.begin(), e_.limits.end(), [](const Limit& a, const Limit& b) { return a.us > b.us; });
@@ -198,12 +173,16 @@ class Explainer {
   void AdviseOnCompute(const std::string& by) {
     bool fma = false;
     for (const ProductWork& p : work_.products) {
-      fma = fma || p.instruction == "fma";
-      if (p.instruction == "mma.sync" && target_.has(kWgmma))
-        Could("operands that wgmma takes from shared memory, twice as fast; --remarks says why it does not");
-      if (p.instruction == "fma" && p.element_bits == 32)
+      const bool by_elements = p.kind->operands() == OperandsBy::kElements;
+      fma = fma || by_elements;
+      if (const StagedMmaKind* faster = StagedKindOn(target_);
+          faster != nullptr && p.kind->operands() == OperandsBy::kFragments) {
+        Could(absl::StrCat("operands that ", faster->name(),
+                           " takes from shared memory, twice as fast; --remarks says why it does not"));
+      }
+      if (by_elements && p.element_bits == 32)
         Could("operands rounded to tf32 (ftof), if that is precise enough: tensor cores multiply them");
-      if (by == "tensor cores" && p.instruction == "wgmma" && p.element_bits > 8)
+      if (by == "tensor cores" && p.kind->reads_stages() && p.element_bits > 8)
         Could("narrower elements: the tensor cores do nothing else");
     }
     if (by != "tensor cores" && !fma)

@@ -107,7 +107,7 @@ absl::Status Rejection(const std::string& text) {
         absl::StrCat("error[codegen.old_assembler]: the assembler is older than what this kernel needs: ", line,
                      "\n  fix: install a newer CUDA toolkit, or name its ptxas in TILEC_PTXAS"));
   }
-  // It spills no more where instructions read or write all that lives, as those by wgmma do.
+  // It spills no more where instructions read or write all that lives, as asynchronous products do.
   return absl::StrContains(text, "Register allocation failed") ? absl::ResourceExhaustedError(text)
                                                                : absl::InternalError(text);
 }

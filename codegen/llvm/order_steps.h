@@ -1,4 +1,4 @@
-// Products that begin with the first of their operands. A product by wgmma takes its left operand step by step along K, and a step may run while
+// Products that begin with the first of their operands. An asynchronous product takes its left operand step by step along K, and a step may run while
 // the next one's words are computed. Attention's weights are powers, of which a special function makes one in the time of eight other
 // instructions:
 //

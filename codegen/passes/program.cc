@@ -1,6 +1,7 @@
 #include "codegen/passes/program.h"
 
 #include "absl/strings/str_cat.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "ir/clone.h"
 
 namespace tile::codegen {
@@ -14,6 +15,8 @@ Program::Program(const ir::Module& from, const ir::Function& kernel, const Progr
       module(ir::CloneModule(from, kernel)),
       function(module->functions[0].get()),
       trace_(options.trace != nullptr ? options.trace : &unread_) {}
+
+bool Program::FetchesProducts() const { return candidate.ahead == Ahead::kTma && MultipliesFromTma(target); }
 
 void Program::Remark(absl::string_view about, absl::string_view what) {
   if (!trace().on_remark) return;

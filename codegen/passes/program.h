@@ -42,6 +42,8 @@ struct Program {
   bool applies = true;
   LayoutTable layouts;  // of the tiles' types
 
+  // The candidate's loads come by TMA, and the target has instructions that multiply them where they are.
+  bool FetchesProducts() const;
   // That of the options, or one that nobody reads.
   Trace& trace() { return *trace_; }
   // Says something about the kernel as a whole.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/gpu/schedule/verify.h"
 #include "codegen/passes/tile_code.h"
@@ -13,7 +14,7 @@
 #include "codegen/plan/mma/integer_max.h"
 #include "codegen/plan/mma/lazy_rescale.h"
 #include "codegen/plan/mma/overlapped_products.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tile_layout.h"
@@ -66,6 +67,10 @@ class Judge {
       return Fail(f, op, "does not keep what it multiplies by one");
     if (DecisionOf<Decision::kIntegerMax>(*op) && !TakesIntegers(*op))
       return Fail(f, op, "is no maximum for which integers would do");
+    const bool decided = has_layouts_ || DecisionOf<Decision::kInstruction>(*op);
+    if (ir::MmaOp::Is(op) && decided && schedule_ != nullptr) {
+      if (const std::string what = MmaFault(*op, schedule_->num_warps); !what.empty()) return Fail(f, op, what);
+    }
     if (!has_layouts_) return;
     if (IsGpuOp(op, GpuOpcode::kCopyAhead) && StageOf(*op).conversion_buffers > 0 && !CopiesByTma(*op))
       return Fail(f, op, "has wide places, and TMA brings nothing");
@@ -79,10 +84,6 @@ class Judge {
     }
     if (DecisionOf<Decision::kTakesTurns>(*op) && schedule_->num_warps != 8)
       return Fail(f, op, "takes turns, and there are not two warpgroups");
-    if (ir::MmaOp::Is(op)) {
-      if (!DecisionOf<Decision::kInstruction>(*op)) return Fail(f, op, "has no instruction");
-      if (const std::string what = WgmmaFault(*op, schedule_->num_warps); !what.empty()) return Fail(f, op, what);
-    }
     const Layout* common = nullptr;
     const auto visit = [&](const Value* v) {
       if (!NeedsLayout(v->type()) || !fault_.empty()) return;
@@ -185,7 +186,7 @@ class Judge {
         wide = std::max(wide, stage.ring_bytes(0));
       }
       if (op->opcode() == ir::Opcode::kAllocShared) {
-        arrays += op->result(0)->type().num_elements() * ir::MemoryBits(op->result(0)->type().elem()) / 8;
+        arrays += BytesOf(op->result(0)->type());
       }
     });
     if ((fetched + copied > 0) != (schedule_->stages >= 2)) {

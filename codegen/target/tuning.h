@@ -1,7 +1,7 @@
 // The figures by which codegen chooses among what is right: how many warps a block has, how deep rings are, how long slices. None of
 // them changes a result. They were found on an H100 SXM (sm_90a); the measurement that decided is beside each, and where none is
 // named, none was kept. docs/notes/gpu-performance.md has the rest. A figure holds for every generation until one is measured that wants
-// another: then the constant becomes a function of the Target, as ChainShare is.
+// another: then the constant becomes a function of a property of the Target, as ChainShare is.
 //
 // What the hardware has is not here but in codegen/target/targets.def and in Target.
 #ifndef TILE_CODEGEN_TARGET_TUNING_H_
@@ -24,16 +24,16 @@ struct Share {
   int64_t largest, live;
 };
 inline constexpr Share kProducts = {64, 128};  // many results in a thread serve each other
-// Of two warpgroups that multiply by wgmma what is copied ahead.
+// Of two warpgroups that multiply what is copied ahead from shared memory.
 inline constexpr Share kTwoWarpgroups = {128, 176};
-// Products of products are used where they are, nothing stands between. wgmma wants 64 rows of four warps in two blocks rather
-// than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), mma.sync the other way round (285, 313).
-inline constexpr Share kChains = {64, 208}, kChainsByWgmma = {64, 176};
+// Products of products are used where they are, nothing stands between. Instructions that read stages want 64 rows of four warps in two blocks
+// rather than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), those that take fragments the other way round (285, 313).
+inline constexpr Share kChains = {64, 208}, kChainsOfStages = {64, 176};
 // Warps that have all rows between them keep rows whole, up to so many registers: with more warps, columns are shared, and sums of rows
 // and the next product's fragments go through shared memory (attention of 64 queries and 32 keys, heads of 256: 1362 us with 8 warps,
 // 594 with 4 in two blocks; of 128 and 32: 1035 with 16, 585 with 8).
 inline constexpr int64_t kLargestOfRows = 128;
-inline Share ChainShare(const Target& target) { return target.has(kWgmma) ? kChainsByWgmma : kChains; }
+inline Share ChainShare(bool reads_stages) { return reads_stages ? kChainsOfStages : kChains; }
 // Registers of a thread for data, where a product waits for its loads in each iteration: of four warps, next to another block that multiplies
 // meanwhile (H200: products of 8 bits, 2048 x 4096^2, element by element: 1264 us with 16 warps, 1382 with eight, 1037 with four;
 // a convolution of 3 x 3: 556, 636, 488), and of one warp that has all rows of a chain (paged attention, 16 rows, pages of 16 keys: 559 us with
@@ -163,9 +163,9 @@ inline constexpr int64_t kMostLive = 132;
 // Of a thread that multiplies with mma.sync or fma, beside its part of the tiles: fragments and addresses. A second block where they
 // leave room for it (f32: 46 TFLOP/s in two blocks of four warps, 43 in one of eight).
 inline constexpr int64_t kFragmentRegisters = 60;
-// The same where wgmma does all products: addresses and counters alone (the backward pass of attention, heads of 64: one block of 186
+// The same where all products read stages: addresses and counters alone (the backward pass of attention, heads of 64: one block of 186
 // registers 2281 us, two of 128 registers 1819).
-inline constexpr int64_t kBesideWgmma = 28;
+inline constexpr int64_t kBesideStaged = 28;
 
 // --- clusters (plan/staging/share_loads.cc) ---------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/fragments.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/conversion_buffers.h"
 #include "gtest/gtest.h"

@@ -9,6 +9,7 @@
 #include "codegen/passes/layouts/assign_layouts.h"
 #include "codegen/passes/mma/choose_mma.h"
 #include "codegen/passes/tile_code.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
@@ -182,7 +183,17 @@ TEST(VerifyProgram, Layouts) {
   EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { Find(m, "mmaf")->DropAnnotations(); }),
               HasSubstr("mmaf: has no instruction"));
   EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { Decide<Decision::kHeld>(&m, Find(m, "mmaf"), true); }),
-              HasSubstr("mmaf: only wgmma is swapped, held or promotes"));
+              HasSubstr("mmaf: only an instruction that reads stages is swapped, held or promotes"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) { Decide<Decision::kInstruction>(&m, Find(m, "mmaf"), "mma"); }),
+              HasSubstr("mmaf: has an instruction that does not exist"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) {
+                Decide<Decision::kShape>(&m, Find(m, "mmaf"), {16, 8, 4});
+              }),
+              HasSubstr("mmaf: there is no mma.sync of this shape"));
+  EXPECT_THAT(with([&](ir::Module& m, LayoutTable&) {
+                Decide<Decision::kWarps>(&m, Find(m, "mmaf"), {2, 4});
+              }),
+              HasSubstr("mmaf: its warps are not 4"));
   const auto by_wgmma = [&](std::vector<int64_t> shape, std::vector<int64_t> groups, bool promotes) {
     return with([&](ir::Module& m, LayoutTable&) {
       ir::Op* mma = Find(m, "mmaf");

@@ -105,7 +105,7 @@ WALKS = {
     "An element type": (r"[fF]8E5M3FNU|F8E5M3FNU\b|f8e5m3", ("ir/", "vm/", "codegen/", "runtime/", "schemas/", "tools/", "python/tilevm/")),
     "A GPU": (r"\bsm_89\b|\b86, 89, 90\b", ("codegen/", "tools/", "README.md", "tests/tilec/")),
     "A tensor core instruction": (
-        r"\b(?:MmaPlan|MmaPlanOf|PlanMma|HasMma|MultiplyBySync|kByMmaSync|MmaInstruction|TILE_MMA|kF8Mma|ParseMma|RunMma)\b|\"mma\.sync\"",
+        r"\b(?:MmaPlan|MmaPlanOf|PlanMma|MmaSync|MmaSyncKind|MultiplyBySync|MmaInstruction|TILE_MMA|kF8Mma|ParseMma|RunMma)\b|\"mma\.sync\"",
         ("codegen/", "tests/gpu_sim/"),
     ),
     "A pass": (r"resolve_hints|ResolveHints", ("codegen/",)),

@@ -74,7 +74,7 @@ class CrossIterationMma {
   bool others_kept_ = false;  // until the iteration ends
 };
 
-// Of a product by wgmma with the left operand in registers (lower_mma.cc): that operand's words, and the product, which is not waited for,
+// Of an asynchronous product with the left operand in registers (lower_mma.cc): that operand's words, and the product, which is not waited for,
 // of those words, these sums, and the stage of this iteration or the one before.
 Registers WordsOfLhs(Emitter& e, const ir::Op& mma);
 int NumWordsOfLhs(const ir::Op& mma);

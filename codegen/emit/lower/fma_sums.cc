@@ -1,7 +1,7 @@
 #include "codegen/emit/lower/fma_sums.h"
 
 #include "codegen/gpu/ops.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
 
@@ -23,7 +23,7 @@ bool LeavesFmaSums(const ir::Op& loop, int i) {
   const ir::CarryingLoop carrying(loop);
   if (carrying.latch() == nullptr) return false;
   const ir::Op* product = carrying.next(i)->def();
-  return product != nullptr && ir::MmaOp::Is(product) && InstructionOf(*product) == kByFma &&
+  return product != nullptr && ir::MmaOp::Is(product) && KindOf(*product).operands() == OperandsBy::kElements &&
          product->result(0)->type().elem() == ir::Elem::kF32 && IsStored(loop.result(i));
 }
 

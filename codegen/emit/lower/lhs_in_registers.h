@@ -1,4 +1,4 @@
-// Left operands of products by wgmma that a loop does not change: words of their fragments, which stay in registers (codegen/plan/mma/lhs_in_registers.h).
+// Left operands of products that read stages and that a loop does not change: words of their fragments, which stay in registers (codegen/plan/mma/lhs_in_registers.h).
 #ifndef TILE_CODEGEN_EMIT_LOWER_LHS_IN_REGISTERS_H_
 #define TILE_CODEGEN_EMIT_LOWER_LHS_IN_REGISTERS_H_
 

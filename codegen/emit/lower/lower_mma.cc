@@ -1,4 +1,4 @@
-// Matrix products, as passes/mma/choose_mma.h decided: by wgmma, by mma.sync, or multiplied out with fma.
+// Matrix products, as passes/mma/choose_mma.h decided: by instructions that read stages or take fragments, or multiplied out.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
-#include "codegen/emit/mma/wgmma.h"
+#include "codegen/emit/mma/staged_mma_emitter.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/gpu/op_views.h"
@@ -64,7 +64,7 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
 // Both operands lie in a stage, where they are named (codegen/gpu/ops.def).
 bool ReadsStages(const ir::Op& op) { return gpu::StageTileOp::Is(op.operand(1)->def()); }
 
-// What a product by wgmma reads from a stage: of copies this iteration's or the one before.
+// What a product reads from a stage: of copies this iteration's or the one before.
 StagedAt Staged(Emitter& e, const ir::Op& op, int operand, bool before = false) {
   if (const auto tile = ir::DefAs<gpu::StageTileOp>(op.operand(operand)))
     return {StagedOperandOf(op, operand).value(), e.scalar(tile->address())};
@@ -92,7 +92,7 @@ void ReadLhsInRegisters(Emitter& e, const ir::Op& loop, const CopyRing& copies) 
 
 namespace {
 
-Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers acc) {
+Registers MultiplyStaged(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
   auto& b = e.b();
   CopyRing* copies = ReadsStages(op) ? nullptr : e.control().copy_rings.back();
   CrossIterationMma* late = copies == nullptr ? nullptr : e.control().late.back();
@@ -104,7 +104,8 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
     if (CopyOf(op, i) != nullptr && copies->pieces(op.operand(i)->index()) > 0) copies->AdvancePiece();
   }
   if (copies != nullptr && CopyOf(op, 1) != nullptr) copies->AwaitWidened(op.operand(1)->index());
-  WgmmaUse use;
+  const StagedMmaEmitter& emitter = EmitterOf(plan);
+  MmaUse use;
   use.async = leads || leads_on || runs || (copies != nullptr ? copies->IsAsync(op) : DecisionOf<Decision::kAsync>(op));
   if (copies != nullptr && !leads && !leads_on && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
   const int first = plan.first();
@@ -114,13 +115,13 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
     llvm::Value* at = b.CreateIntToPtr(from.at, b.getPtrTy(3));
     const auto held =
         FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
-    return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
+    return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
   }
   if (copies == nullptr || CopyOf(op, first) != nullptr)
-    return MultiplyByWgmma(e, plan, Staged(e, op, first), second, std::move(acc), use);
+    return emitter.Multiply(e, op, plan, Staged(e, op, first), second, std::move(acc), use);
   if (llvm::Value* at = copies->StagedLhsOf(op)) {
     use.words = copies->LhsInRegistersOf(op);
-    return MultiplyByWgmma(e, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
+    return emitter.Multiply(e, op, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
   }
   const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
   use.in_steps = DecisionOf<Decision::kInSteps>(op);
@@ -128,7 +129,7 @@ Registers ByWgmma(Emitter& e, const ir::Op& op, const WgmmaPlan& plan, Registers
     ReadLhsInRegisters(e, *op.parent(), *copies);
     if (fetch) fetch();
   };
-  return MultiplyByWgmma(e, plan, *held, second, std::move(acc), use);
+  return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
 }
 
 // What steps from `first` on along K need of an operand, whose fragments have `steps` of them.
@@ -214,8 +215,8 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
 
 // By the instruction that was decided.
 Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
-  if (const auto wgmma = WgmmaPlanOf(op)) {
-    acc = ByWgmma(e, op, *wgmma, std::move(acc));
+  if (const auto staged = StagedMmaPlanOf(op)) {
+    acc = MultiplyStaged(e, op, *staged, std::move(acc));
     if (!ReadsStages(op) && e.control().copy_rings.back()->in_pieces()) e.control().copy_rings.back()->ReleasePiece();
     const bool leads = !ReadsStages(op) && e.control().late.back()->IsLeader(op);
     if (leads) acc = e.control().late.back()->BeginBeside(std::move(acc));
@@ -265,13 +266,13 @@ void KeepLhs(Emitter& e, const ir::Op& loop, CopyRing* copies) {
   for (const ir::Op* op : *loop.region(0)) {
     const int64_t steps = DecisionOf<Decision::kLhsInRegisters>(*op).value_or(0);
     if (steps == 0) continue;
-    const WgmmaPlan plan = *WgmmaPlanOf(*op);
+    const StagedMmaPlan plan = *StagedMmaPlanOf(*op);
     const auto from =
         FragmentsInShared(e, op->operand(0)->type().elem(), StagedLhs(*op).OperandMap(),
                           e.b().CreateIntToPtr(copies->StagedLhsOf(*op), e.b().getPtrTy(3)), plan.FirstLayout());
     CopyRing::Words words;
     for (int w = 0; w < NumWordsOfLhs(*op); ++w) {
-      if (w / kWordsOfStep % (plan.tile.k / plan.k) < steps) words[w] = from->Word(w);
+      if (w / kWordsOfStep % plan.steps() < steps) words[w] = from->Word(w);
     }
     copies->KeepLhs(*op, std::move(words));
   }
@@ -279,24 +280,24 @@ void KeepLhs(Emitter& e, const ir::Op& loop, CopyRing* copies) {
 
 int NumWordsOfLhs(const ir::Op& mma) {
   const int bits = ir::MemoryBits(mma.operand(0)->type().elem());
-  return static_cast<int>(WgmmaPlanOf(mma)->FirstLayout().registers()) * bits / 32;
+  return static_cast<int>(StagedMmaPlanOf(mma)->FirstLayout().registers()) * bits / 32;
 }
 
 Registers WordsOfLhs(Emitter& e, const ir::Op& mma) {
-  const auto fragments = FragmentsBroughtToRegisters(e, mma.operand(0), WgmmaPlanOf(mma)->FirstLayout());
+  const auto fragments = FragmentsBroughtToRegisters(e, mma.operand(0), StagedMmaPlanOf(mma)->FirstLayout());
   Registers words;
   for (int w = 0; w < NumWordsOfLhs(mma); ++w) words.push_back(fragments->Word(w));
   return words;
 }
 
 Registers BeginProduct(Emitter& e, const ir::Op& mma, Registers words, Registers sums, bool before) {
-  const WgmmaPlan plan = *WgmmaPlanOf(mma);
+  const StagedMmaPlan plan = *StagedMmaPlanOf(mma);
   e.control().copy_rings.back()->AwaitWidened(mma.operand(1)->index(), before);
   ReadyWords lhs(std::move(words));
   const StagedAt second = Staged(e, mma, 1, before);
-  WgmmaUse use;
+  MmaUse use;
   use.async = true;
-  return MultiplyByWgmma(e, plan, lhs, second, std::move(sums), use);
+  return EmitterOf(plan).Multiply(e, mma, plan, lhs, second, std::move(sums), use);
 }
 
 void LowerMmaF(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }

@@ -14,7 +14,7 @@
 #include "codegen/emit/elementwise/float_codes.h"
 #include "codegen/emit/mma/fma_side.h"
 #include "codegen/emit/pipeline/copy_ring.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"

@@ -4,6 +4,7 @@
 
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/fragment_source.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/mma_layout.h"
 
 namespace tile::codegen {

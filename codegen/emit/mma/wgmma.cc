@@ -3,7 +3,7 @@
 //
 // A descriptor says where the operand begins, how rows are swizzled, and how far groups of eight rows (stride) and chunks
 // of the swizzle's width (leading) lie apart, all in units of 16 bytes.
-#include "codegen/emit/mma/wgmma.h"
+#include "codegen/emit/mma/staged_mma_emitter.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "codegen/emit/pipeline/async_products.h"
+#include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/target/decisions.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -51,16 +52,16 @@ using Words = absl::flat_hash_map<int, llvm::Value*>;  // of the first operand, 
 // One product of the warpgroups' pieces, instruction by instruction.
 class Product {
  public:
-  Product(Emitter& e, const WgmmaPlan& plan) : e_(e), plan_(plan), group_(e.threads().Warpgroup()) {
-    const WgmmaTile& t = plan.tile;
-    piece_m_ = t.m / t.groups_m;
-    piece_n_ = t.n / t.groups_n;
-    group_m_ = e.b().CreateAnd(group_, e.I32(t.groups_m - 1));
-    group_n_ = e.b().CreateLShr(group_, e.I32(__builtin_ctz(static_cast<unsigned>(t.groups_m))));
-    columns_ = static_cast<int>(piece_n_ / t.instruction_n);
+  Product(Emitter& e, const ir::Op& mma, const StagedMmaPlan& plan)
+      : e_(e), plan_(plan), form_(WgmmaFormOf(plan, mma)), group_(e.threads().Warpgroup()) {
+    piece_m_ = plan.group_rows();
+    piece_n_ = plan.group_columns();
+    group_m_ = e.b().CreateAnd(group_, e.I32(plan.groups_m - 1));
+    group_n_ = e.b().CreateLShr(group_, e.I32(__builtin_ctz(static_cast<unsigned>(plan.groups_m))));
+    columns_ = static_cast<int>(piece_n_ / plan.instruction_n);
     instructions_ = static_cast<int>(piece_m_ / 64) * columns_;
-    steps_ = static_cast<int>(t.k / plan.k);
-    n_ = t.instruction_n / 2;
+    steps_ = static_cast<int>(plan.steps());
+    n_ = plan.instruction_n / 2;
   }
 
   // The group's part of the first or second operand, which lies at this address (i32).
@@ -102,7 +103,7 @@ class Product {
 
   // The first operand from shared memory, or (`first` null) from these words. All registers that it takes are there.
   Registers Multiply(const Part& part, const SharedOperand* first, const Words& words, const SharedOperand& second,
-                     Registers acc, const WgmmaUse& use) const {
+                     Registers acc, const MmaUse& use) const {
     auto& b = e_.b();
     // Those of one batch run together. Sums that are added to others take registers of their own.
     const int batch = plan_.promotes ? std::max(1, kMostPromoted / n_) : part.end - part.begin;
@@ -126,7 +127,7 @@ class Product {
 
   // Each step on its own, marked for OrderSteps, behind a fence of its own: words are made between them.
   Registers MultiplyInSteps(FragmentSource& first, const SharedOperand& second, Registers acc,
-                            const WgmmaUse& use) const {
+                            const MmaUse& use) const {
     for (int step = 0; step < steps_; ++step) {
       const Part part = {0, instructions_, step, step + 1};
       Words words;
@@ -143,7 +144,7 @@ class Product {
   bool AddsBeside() const { return plan_.promotes && 2 * n_ <= kMostPromoted; }
 
   // Sums that begin with zero and are added to others, batch by batch: while one is added, the next one is multiplied.
-  Registers MultiplyAndAdd(const Words& words, const SharedOperand& second, Registers acc, const WgmmaUse& use) const {
+  Registers MultiplyAndAdd(const Words& words, const SharedOperand& second, Registers acc, const MmaUse& use) const {
     auto& b = e_.b();
     const int batch = std::max(1, kMostPromoted / 2 / n_);
     Registers before;
@@ -199,7 +200,7 @@ class Product {
     };
     std::string text = absl::StrCat(before, "{ .reg .pred add; ");
     for (int step = part.first_step; step < part.end_step; ++step) {
-      const int64_t k = static_cast<int64_t>(step) * plan_.k;
+      const int64_t k = static_cast<int64_t>(step) * plan_.instruction_k;
       if (step == part.first_step) absl::StrAppend(&text, "setp.", begins ? "ne" : "eq", ".b32 add, 0, 0; ");
       if (step == part.first_step + 1 && begins) absl::StrAppend(&text, "setp.eq.b32 add, 0, 0; ");
       for (int i = part.begin; i < part.end; ++i) {
@@ -212,7 +213,7 @@ class Product {
           for (int w = 0; w < kHeldWords; ++w) operand.push_back(take(words.at(WordOf(i, step) + w), "r"));
         }
         const std::string other =
-            take(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.tile.instruction_n, k) >> 4)), "l");
+            take(b.CreateAdd(second.start, e_.I64(second.Offset(column * plan_.instruction_n, k) >> 4)), "l");
         AppendInstruction((i - part.begin) * n_, operand, other, in_memory ? first : nullptr, second, &text);
       }
     }
@@ -227,18 +228,19 @@ class Product {
   // `sums`: the first register of those that it adds to.
   void AppendInstruction(int sums, const std::vector<std::string>& operand, const std::string& other,
                          const SharedOperand* first, const SharedOperand& second, std::string* text) const {
-    absl::StrAppend(text, plan_.instruction, " {");
+    absl::StrAppend(text, form_.instruction, " {");
     for (int r = 0; r < n_; ++r) absl::StrAppend(text, r == 0 ? "$" : ", $", sums + r);
     const std::string left = absl::StrJoin(operand, ", ");
     absl::StrAppend(text, "}, ", first != nullptr ? left : absl::StrCat("{", left, "}"), ", ", other, ", add");
-    if (plan_.scales) absl::StrAppend(text, ", 1, 1");
-    if (plan_.transposes && first != nullptr) absl::StrAppend(text, ", ", first->tile.k_major ? 0 : 1);
-    if (plan_.transposes) absl::StrAppend(text, ", ", second.tile.k_major ? 0 : 1);
+    if (form_.scales) absl::StrAppend(text, ", 1, 1");
+    if (form_.transposes && first != nullptr) absl::StrAppend(text, ", ", first->tile.k_major ? 0 : 1);
+    if (form_.transposes) absl::StrAppend(text, ", ", second.tile.k_major ? 0 : 1);
     absl::StrAppend(text, "; ");
   }
 
   Emitter& e_;
-  const WgmmaPlan& plan_;
+  const StagedMmaPlan& plan_;
+  const WgmmaForm form_;
   llvm::Value* group_;
   llvm::Value *group_m_, *group_n_;
   int64_t piece_m_, piece_n_;
@@ -246,34 +248,42 @@ class Product {
   int n_;  // registers of an instruction's sums
 };
 
+class Wgmma : public StagedMmaEmitter {
+ public:
+  Registers Multiply(Emitter& e, const ir::Op& mma, const StagedMmaPlan& plan, const StagedAt& first,
+                     const StagedAt& second, Registers acc, const MmaUse& use) const override {
+    const Product product(e, mma, plan);
+    const SharedOperand a = product.Start(first, true), b = product.Start(second, false);
+    Through(e, kFence, {});
+    return product.Multiply(product.All(), &a, use.words, b, std::move(acc), use);
+  }
+
+  Registers Multiply(Emitter& e, const ir::Op& mma, const StagedMmaPlan& plan, FragmentSource& first,
+                     const StagedAt& second, Registers acc, const MmaUse& use) const override {
+    const Product product(e, mma, plan);
+    const SharedOperand b = product.Start(second, false);
+    if (use.in_steps) return product.MultiplyInSteps(first, b, std::move(acc), use);
+    for (const Part& part : product.PartsOfHeld()) {
+      // All of it is there before the fence: the assembler lets products wait for each other if registers are made between them.
+      const std::vector<int> numbers = product.WordsOf(part);
+      const size_t sums = acc.size();
+      for (int w : numbers) acc.push_back(first.Word(w));
+      acc = Through(e, kFence, std::move(acc));
+      Words words;
+      for (size_t i = 0; i < numbers.size(); ++i) words[numbers[i]] = acc[sums + i];
+      acc.resize(sums);
+      acc = product.AddsBeside() && !use.async ? product.MultiplyAndAdd(words, b, std::move(acc), use)
+                                               : product.Multiply(part, nullptr, words, b, std::move(acc), use);
+    }
+    return acc;
+  }
+};
+
 }  // namespace
 
-Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, const StagedAt& first, const StagedAt& second,
-                          Registers acc, const WgmmaUse& use) {
-  const Product product(e, plan);
-  const SharedOperand a = product.Start(first, true), b = product.Start(second, false);
-  Through(e, kFence, {});
-  return product.Multiply(product.All(), &a, use.words, b, std::move(acc), use);
-}
-
-Registers MultiplyByWgmma(Emitter& e, const WgmmaPlan& plan, FragmentSource& first, const StagedAt& second,
-                          Registers acc, const WgmmaUse& use) {
-  const Product product(e, plan);
-  const SharedOperand b = product.Start(second, false);
-  if (use.in_steps) return product.MultiplyInSteps(first, b, std::move(acc), use);
-  for (const Part& part : product.PartsOfHeld()) {
-    // All of it is there before the fence: the assembler lets products wait for each other if registers are made between them.
-    const std::vector<int> numbers = product.WordsOf(part);
-    const size_t sums = acc.size();
-    for (int w : numbers) acc.push_back(first.Word(w));
-    acc = Through(e, kFence, std::move(acc));
-    Words words;
-    for (size_t i = 0; i < numbers.size(); ++i) words[numbers[i]] = acc[sums + i];
-    acc.resize(sums);
-    acc = product.AddsBeside() && !use.async ? product.MultiplyAndAdd(words, b, std::move(acc), use)
-                                             : product.Multiply(part, nullptr, words, b, std::move(acc), use);
-  }
-  return acc;
+const StagedMmaEmitter& WgmmaEmitter() {
+  static const Wgmma emitter;
+  return emitter;
 }
 
 }  // namespace tile::codegen

@@ -1,4 +1,4 @@
-// Products that run while the warp goes on (wgmma): their registers belong to the hardware until they are waited for.
+// Products that run while the warp goes on: their registers belong to the hardware until they are waited for.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_
 

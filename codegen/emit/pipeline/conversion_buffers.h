@@ -1,4 +1,4 @@
-// Threads widen what TMA has brought to a stage, into places from which wgmma reads it (codegen/plan/staging/conversion_buffers.h).
+// Threads widen what TMA has brought to a stage, into places from which products read it (codegen/plan/staging/conversion_buffers.h).
 //
 //   ConversionBuffers wide(e, stage, memory);      // before the loop
 //   wide.Turn();                            // an iteration begins: the next place is its own
@@ -8,8 +8,8 @@
 //   wide.Await(before);  … wide.Slot(i, before);      // in the place of this iteration, or of the one before, all warps have done that
 //   wide.Release(if_true, before);          // this warp is done with it
 //
-// Everyone widens a part, and everyone reads all. Stores and wgmma go different ways to memory, so each thread fences what it has stored
-// before its warp says so (ptxas makes a MEMBAR of that, which waits for the stores: the later it comes, the shorter); reads by wgmma have
+// Everyone widens a part, and everyone reads all. Stores and products go different ways to memory, so each thread fences what it has stored
+// before its warp says so (ptxas makes a MEMBAR of that, which waits for the stores: the later it comes, the shorter); reads by products have
 // ended when their warp releases the place. Places are taken in turn and all that is widened must be released, like stages (tma_stages.h).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_CONVERSION_BUFFERS_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_CONVERSION_BUFFERS_H_

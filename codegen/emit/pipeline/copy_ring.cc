@@ -14,9 +14,9 @@
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/overlapped_products.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/tma/tensor_maps.h"
@@ -205,13 +205,13 @@ void CopyRing::PlaceWidened() {
   }
 }
 
-// Invariant operands of products by wgmma.
+// Invariant operands of products that read shared memory.
 void CopyRing::StageInvariants() {
   for (int i = 0; i < copy_.num_results(); ++i) {
     for (const ir::Use* use = copy_.result(i)->uses(); use != nullptr; use = use->next) {
       const ir::Op& mma = *use->owner;
-      if (InstructionOf(mma) != kByWgmma) continue;
-      read_by_wgmma_ = true;
+      if (!KindOf(mma).reads_stages()) continue;
+      reads_stages_ = true;
       if (DecisionOf<Decision::kStagesLhs>(mma))
         staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_);
     }
@@ -247,12 +247,12 @@ void CopyRing::AdvancePiece() {
   Step(read_, read_phase_);
   if (!tma_) {
     AwaitCopies(e_, stages_ - 2);
-    if (read_by_wgmma_ && stored_) FenceForAsync();
+    if (reads_stages_ && stored_) FenceForAsync();
     e_.Barrier();
   }
   ++piece_;
   fetches_later_ = true;
-  if (!read_by_wgmma_) FetchMeanwhile();
+  if (!reads_stages_) FetchMeanwhile();
 }
 
 void CopyRing::ReleasePiece() {
@@ -321,7 +321,7 @@ void CopyRing::Advance() {
     FillWide();
   }
   // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
-  fetches_later_ = read_by_wgmma_ && all_end_ && (!keeps_ || tma_ || only_computes_);
+  fetches_later_ = reads_stages_ && all_end_ && (!keeps_ || tma_ || only_computes_);
   begun_ = 0;
   if (!fetches_later_) Fetch(false);
 }
@@ -388,7 +388,7 @@ void CopyRing::Arrive() {
       stored_ = true;
     }
   }
-  if (read_by_wgmma_ && stored_) FenceForAsync();
+  if (reads_stages_ && stored_) FenceForAsync();
   e_.Barrier();
 }
 
@@ -413,7 +413,7 @@ void CopyRing::FreeStage() {
 bool CopyRing::ConvertsInPlace(int i) const {
   if (tile(i).element_bits != 32) return true;
   const ir::Op& mma = *copy_.result(i)->uses()->owner;
-  return InstructionOf(mma) != kByMmaSync;
+  return KindOf(mma).operands() != OperandsBy::kFragments;
 }
 
 llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {

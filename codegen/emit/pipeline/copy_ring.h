@@ -3,11 +3,11 @@
 //
 //   CopyRing ring(e, loop, copy, runs);   // before the loop: the copies of stages - 1 iterations are started
 //   …   ring.Advance();                   // in the body, where copy_ahead stands: this iteration's stage is full,
-//                                         // and another iteration's copies began, or begin while wgmma runs
+//                                         // and another iteration's copies began, or begin while products run
 //   …   ring.Slot(0)                      // the operand's address
 //
 // There is one barrier in an iteration: after it the copies of all threads for this iteration have arrived, and nobody reads the
-// stage of the iteration before, which is filled next. A product by wgmma that nobody waits for within its iteration still reads that
+// stage of the iteration before, which is filled next. A product that nobody waits for within its iteration still reads that
 // stage then: it runs until the next one has begun, so that the tensor cores always have one. So the stage is filled behind that,
 // behind a second barrier. Where several products run so (plan/mma/overlapped_products.h), the stage is kept for another iteration instead, of which
 // there is one less on its way then. The copies of an iteration are one group of cp.async, empty after the last
@@ -16,7 +16,7 @@
 // of 16 bytes are copied where the tensor is aligned so, which is tested once for all of them. Otherwise elements of four bytes and
 // more are copied one by one, and smaller ones go through registers. Elements outside of the tensor become zero.
 //
-// wgmma sees what cp.async has brought once that has been waited for and a barrier follows, as the kernels of CUTLASS and Triton
+// A product sees what cp.async has brought once that has been waited for and a barrier follows, as the kernels of CUTLASS and Triton
 // take it, too. Only what threads stored themselves needs a fence before. ptxas makes MEMBAR.ALL.CTA of that fence, which seems to
 // wait for the copies of later iterations, too.
 //
@@ -54,7 +54,7 @@ class CopyRing {
   void ReleasePiece();
   // With late products (plan/mma/cross_iteration_mma.h), before Advance: the stage of the next iteration is full.
   void AwaitNext();
-  // What products by wgmma call when they have begun: starting copies takes many instructions, beside which they run.
+  // What asynchronous products call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
   // What TMA brought and threads widen: this iteration's, while late products run, if no other product reads it. It is loaded before those begin
   // (where the stage is full), stored, and fenced some time later.
@@ -62,7 +62,7 @@ class CopyRing {
   void LoadToWiden();
   void WidenBeside();
   void FillWide();
-  // Result i is there for wgmma, if it is one that threads widen.
+  // Result i is there for products, if it is one that threads widen.
   void AwaitWidened(int i, bool before = false);
   // The product may still run when its iteration ends: that of the next one waits for it (Decision::kAsync).
   bool IsAsync(const ir::Op& mma) const;
@@ -76,7 +76,7 @@ class CopyRing {
   // place into which it was widened); of pieces
   // the one that was advanced to.
   llvm::Value* Slot(int i, bool before = false) const;
-  // Where the left operand of a product lies (i32) that is the same in all iterations and that wgmma reads; null: it is not
+  // Where the left operand of a product lies (i32) that is the same in all iterations and that it reads there; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
   // Words of its fragments, by their number, that stay in registers (codegen/plan/mma/lhs_in_registers.h).
@@ -98,7 +98,7 @@ class CopyRing {
   void AwaitLate();
 
  private:
-  // Before wgmma reads, or TMA writes, what this thread has stored.
+  // Before products read, or TMA writes, what this thread has stored.
   void FenceForAsync();
   void PlaceWidened();
   void StageInvariants();
@@ -163,7 +163,7 @@ class CopyRing {
   llvm::Value* if_ = nullptr;                // copies only where this holds; null: always
   bool only_computes_ = false;
   bool computes_in_workspace_ = false;  // and so writes to memory
-  bool read_by_wgmma_ = false;
+  bool reads_stages_ = false;
   bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this iteration's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;

@@ -1,4 +1,4 @@
-// Operands that are brought to shared memory once, for wgmma to read in every iteration of a loop. Internal to codegen/emit.
+// Operands that are brought to shared memory once, for products to read in every iteration of a loop. Internal to codegen/emit.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
 

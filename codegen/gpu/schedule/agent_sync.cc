@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/gpu/schedule/agent.h"
 #include "codegen/target/decisions.h"

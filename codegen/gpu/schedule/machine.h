@@ -26,8 +26,6 @@
 namespace tile::codegen::schedule {
 
 inline constexpr int64_t kBarrierBytes = 8;
-// The bytes that a tile, or a view's tile, takes in shared memory.
-inline int64_t BytesOf(ir::Type type) { return type.num_elements() * ir::MemoryBits(type.elem()) / 8; }
 
 // Warps of a block and blocks of a cluster.
 struct Shape {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/gpu/schedule/fault.h"
 #include "codegen/gpu/schedule/machine.h"

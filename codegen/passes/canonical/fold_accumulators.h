@@ -8,7 +8,7 @@
 //
 // For sums that a loop carries on, and sums of two products: a tile that is loaded to be added once would only have to be there earlier. How exact an engine is
 // between the additions of a product is open (docs/semantics/reductions.md), and the sums that go around are what products begin with
-// in most programs. Not for 8-bit floats, of which wgmma keeps few bits of the sums (a program that adds outside may do so on purpose), and
+// in most programs. Not for 8-bit floats, of whose sums an instruction may keep few bits (a program that adds outside may do so on purpose), and
 // not for sums in f16 and f64.
 #ifndef TILE_CODEGEN_PASSES_CANONICAL_FOLD_ACCUMULATORS_H_
 #define TILE_CODEGEN_PASSES_CANONICAL_FOLD_ACCUMULATORS_H_

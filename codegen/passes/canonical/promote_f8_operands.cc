@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/split_view.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/loaded_operand.h"
 #include "ir/op_views.h"
 
@@ -15,12 +15,12 @@ namespace {
 
 using ir::Op;
 
-constexpr int64_t kLeastRows = 64, kLeastDepth = 16;  // of wgmma for f16
+constexpr int64_t kLeastRows = 64, kLeastDepth = 16;  // of an instruction that reads f16 from stages
 
 bool IsF8(const ir::Value* v) { return ir::IsFloat(v->type().elem()) && ir::MemoryBits(v->type().elem()) == 8; }
 
-// The left operand is made in the iteration, and the right one lies across. (Of two loaded ones wgmma takes the right one first, from
-// registers: Roles in plan/mma/wgmma_plan.cc.)
+// The left operand is made in the iteration, and the right one lies across. (Of two loaded ones an instruction that reads stages takes the right one
+// first, from registers: StagedMmaPlan::held.)
 bool LiesAcross(const Op& mma) {
   if (mma.opcode() != ir::Opcode::kMmaF || mma.operand(0)->type().rank() != 2) return false;
   if (!IsF8(mma.operand(0)) || !IsF8(mma.operand(1)) || mma.result(0)->type().elem() != ir::Elem::kF32) return false;
@@ -40,7 +40,8 @@ void Widen(ir::Module* module, Op* mma, int operand) {
 }  // namespace
 
 absl::Status PromoteF8Operands(Program& p) {
-  if (!p.target.has(kWgmma)) return absl::OkStatus();
+  const StagedMmaKind* kind = StagedKindOn(p.target);
+  if (kind == nullptr) return absl::OkStatus();
   std::vector<Op*> products;
   ir::Walk(p.function->body(), [&](Op* op) {
     if (IsProduct(*op) && LiesAcross(*op)) products.push_back(op);
@@ -49,9 +50,8 @@ absl::Status PromoteF8Operands(Program& p) {
     const std::string where = p.module->Where(mma->loc, mma->pos);
     if (!p.trace().TakesStep("promote-f8-operands", absl::StrCat("mmaf at ", where))) continue;
     if (p.trace().on_remark) {
-      p.trace().on_remark(absl::StrCat(
-          where,
-          ": remark[promote-f8-operands]: mmaf: as a product of f16, because wgmma reads 8-bit floats along K only"));
+      p.trace().on_remark(absl::StrCat(where, ": remark[promote-f8-operands]: mmaf: as a product of f16, because ",
+                                       kind->name(), " reads 8-bit floats along K only"));
     }
     for (int i = 0; i < 2; ++i) Widen(p.module.get(), mma, i);
   }

@@ -1,5 +1,5 @@
-// Products of 8-bit floats that wgmma does not take as their operands lie become products of f16, in which every such number is exact.
-// wgmma reads 8-bit floats along K only, f16 in any order. So the values of an attention, which lie along the head:
+// Products of 8-bit floats whose instruction does not read the operands as they lie become products of f16, in which every such number is exact.
+// Instructions that read stages take 8-bit floats along K only, f16 in any order. So the values of an attention, which lie along the head:
 //
 //   %p8 = ftof %p                                 %p8 = ftof %p
 //   %v8 = load_view_tko …                         %v8 = load_view_tko …

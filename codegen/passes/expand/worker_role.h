@@ -23,7 +23,7 @@
 //     yield %zero, 0, 0
 //   }
 //
-// Products of one iteration run while the next begins, because wgmma is asynchronous: a warp that has begun those of an iteration waits for those
+// Products of one iteration run while the next begins, because they are asynchronous: a warp that has begun those of an iteration waits for those
 // of the one before. The last ones are awaited where the loop ran, before control flow joins: their sums must not be moved before.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_WORKER_ROLE_H_
 #define TILE_CODEGEN_PASSES_EXPAND_WORKER_ROLE_H_

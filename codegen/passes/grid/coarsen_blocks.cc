@@ -10,10 +10,10 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/grid/coarsen_by_rows.h"
 #include "codegen/passes/grid/coarsened_tiles.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/resources/cost.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/loaded_operand.h"
-#include "codegen/target/chips.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/tuning.h"
 
@@ -41,7 +41,7 @@ std::array<int64_t, 2> Wanted(const Op& mma) {
   const std::optional<LoadedOperand> a = LoadedOperandOf(mma, 0), b = LoadedOperandOf(mma, 1);
   if (!a || !b || a->element_bits > 32) return {1, 1};
   const MmaShape s = ShapeOfMma(mma);
-  // The right operand is the first of the instruction where it lies across and wgmma does not read that.
+  // The right operand is the first of the instruction where it lies across and the instruction does not read that.
   const bool swapped = a->element_bits != 16 && a->k_major && !b->k_major;
   const std::array<int64_t, 2> most = swapped ? std::array{kColumns, kRows} : std::array{kRows, kColumns};
   std::array<int64_t, 2> times = {std::max<int64_t>(1, most[0] / s.m), std::max<int64_t>(1, most[1] / s.n)};
@@ -86,18 +86,12 @@ bool JoinRows(ir::Module* module, ir::Function* function, int blocks_alone) {
 
 }  // namespace
 
-int64_t CyclesOfBlock(const Op& mma) {
-  constexpr int64_t kBest = 3, kPercent = 15;
-  const MmaShape s = ShapeOfMma(mma);
-  const int64_t full = s.m * s.n * 16 / static_cast<int64_t>(Chip::kF16Macs), loads = 256 / s.m + 256 / s.n;
-  return std::max<int64_t>(1, full * (100 + kPercent * std::max<int64_t>(0, loads - kBest)) / 100);
-}
-
-bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone) {
+bool CoarsenBlocks(const Target& target, ir::Module* module, ir::Function* function, int blocks_alone) {
   const Op* mma = OnlyProduct(*function);
   if (mma == nullptr) return JoinRows(module, function, blocks_alone);
   const std::array<int64_t, 2> times = Wanted(*mma);
-  const int64_t cycles = CyclesOfBlock(*mma);
+  const CostModel cost(target);
+  const int64_t cycles = cost.CyclesOfBlock(*mma);
   std::array<int64_t, 2> joined = {1, 1};
   for (int d = 0; d < 2; ++d) {
     CoarsenedTiles growth(module, function, d, CoarsenedTiles::Place::kIndices);
@@ -109,14 +103,13 @@ bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone)
   }
   if (joined[0] * joined[1] == 1) return false;
   Decide<Decision::kJoinedBlocks>(module, KernelOp(module, function), {joined[0], joined[1]});
-  Decide<Decision::kJoinedCycles>(module, KernelOp(module, function), {cycles, CyclesOfBlock(*mma)});
+  Decide<Decision::kJoinedCycles>(module, KernelOp(module, function), {cycles, cost.CyclesOfBlock(*mma)});
   return true;
 }
 
 absl::Status CoarsenBlocks(Program& p) {
   if (!p.permissions.may(May::kCoarsen)) return absl::OkStatus();
-  const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
-  p.applies = useful && CoarsenBlocks(p.module.get(), p.function, p.blocks_alone);
+  p.applies = p.FetchesProducts() && CoarsenBlocks(p.target, p.module.get(), p.function, p.blocks_alone);
   if (!p.applies) return absl::OkStatus();
   const std::array<int64_t, 2> joined = JoinedBlocks(*p.function);
   p.Remark("coarsen-blocks",

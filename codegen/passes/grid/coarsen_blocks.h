@@ -1,7 +1,7 @@
 // Tile blocks that lie next to each other in the grid become one, with a larger tile: products of 128 x 128 and less leave the tensor
 // cores waiting for shared memory and the L2, those of 128 x 256 do not.
 //
-//   if (CoarsenBlocks(module, function)) JoinedBlocks(*function)   // plan/schedule.h; {2, 1}: two along x
+//   if (CoarsenBlocks(target, module, function)) JoinedBlocks(*function)   // plan/schedule.h; {2, 1}: two along x
 //
 // Before, for a grid of x blocks:                     After, for x / 2:
 //   %j, %i, %z = get_tile_block_id                      %j, %i, %z = get_tile_block_id
@@ -25,12 +25,7 @@
 namespace tile::codegen {
 
 // Whether any are, around the one product of the kernel, or the products of an attention; of others a multiprocessor holds so many (0: not known).
-bool CoarsenBlocks(ir::Module* module, ir::Function* function, int blocks_alone = 0);
-
-// Cycles of a multiprocessor for 16 elements of 16 bits along K of a block's product, or as many bytes of other types.
-// It is the time of the tensor cores, plus 15 percent for each 1/256 by which 1/M + 1/N, the loads, exceeds that of 128
-// x 256. In f16, compared with blocks of 128 x 256, 128 x 128 takes 1.09 to 1.15, 64 x 128 1.45, 64 x 64 1.9 to 2.2.
-int64_t CyclesOfBlock(const ir::Op& mma);
+bool CoarsenBlocks(const Target& target, ir::Module* module, ir::Function* function, int blocks_alone = 0);
 
 // The pass, which does nothing without May::kCoarsen. If no blocks become one, Program::applies is false.
 absl::Status CoarsenBlocks(Program& p);

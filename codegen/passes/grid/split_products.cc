@@ -14,10 +14,10 @@
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
-#include "codegen/passes/grid/coarsen_blocks.h"
 #include "codegen/passes/pipeline/fetch_ahead.h"
 #include "codegen/passes/split_view.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/resources/cost.h"
 #include "codegen/plan/staging/loaded_operand.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/tuning.h"
@@ -33,7 +33,7 @@ using ir::Opcode;
 using ir::Value;
 
 constexpr int kParts = 2;
-constexpr int64_t kLeast = 64;  // rows and columns of a part: what wgmma multiplies
+constexpr int64_t kLeast = 64;  // rows and columns of a part: what an instruction that reads stages multiplies
 
 template <class F>
 void WalkInside(const Op& op, const F& visit) {
@@ -444,7 +444,7 @@ std::vector<Op*> StoresOf(const Op& loop) {
   return stores;
 }
 
-// Rows (0) or columns (1) of the product that come to registers first, as they lie across where wgmma does not read that from shared memory. Each
+// Rows (0) or columns (1) of the product that come to registers first, as they lie across where the instruction does not read that from shared memory. Each
 // warpgroup reads its own, so of blocks with fewer of them shared memory has less to do. -1: neither does.
 int HeldDim(const Op& mma) {
   const std::optional<LoadedOperand> a = LoadedOperandOf(mma, 0), b = LoadedOperandOf(mma, 1);
@@ -494,7 +494,7 @@ Op* OnlyStore(const ir::Function& function, const Op** product) {
 }
 
 // Hardware blocks 2 x and 2 x + 1 do the parts of block x, in these loops over parts, the outermost one first, or in one that is made here.
-bool PartBlocks(std::vector<Op*> loops, ir::Module* module, ir::Function* function) {
+bool PartBlocks(const CostModel& cost, std::vector<Op*> loops, ir::Module* module, ir::Function* function) {
   const Op* product = nullptr;
   Op *store = OnlyStore(*function, &product), *place = nullptr;
   int places = 0;
@@ -504,7 +504,7 @@ bool PartBlocks(std::vector<Op*> loops, ir::Module* module, ir::Function* functi
     ++places;
   });
   if (store == nullptr || !IsProduct(*product) || places != 1 || place->parent() != nullptr) return false;
-  const int64_t whole = CyclesOfBlock(*product) << loops.size();
+  const int64_t whole = cost.CyclesOfBlock(*product) << loops.size();
   if (loops.empty()) {
     std::string why;
     Parts parts(module, {store});
@@ -530,7 +530,7 @@ bool PartBlocks(std::vector<Op*> loops, ir::Module* module, ir::Function* functi
   loops.front()->set_operand(counted.upper_bound_at(), w.Make(Opcode::kAddi, {part, one}, type));
   Op* kernel = KernelOp(module, function);
   Decide<Decision::kPartsOfBlock>(module, kernel, kParts);
-  Decide<Decision::kJoinedCycles>(module, kernel, {whole, CyclesOfBlock(*product) << (loops.size() - 1)});
+  Decide<Decision::kJoinedCycles>(module, kernel, {whole, cost.CyclesOfBlock(*product) << (loops.size() - 1)});
   return true;
 }
 
@@ -586,8 +586,7 @@ absl::Status SplitProducts(Program& p) {
   const bool by_tma = p.candidate.ahead == Ahead::kTma && (p.candidate.num_warps == 0 || p.candidate.num_warps == 8);
   std::vector<Op*> loops = SplitLarge(p.target, by_tma, limit, p.module.get(), p.function, &p.trace());
   if (!p.permissions.may(May::kSplit)) return absl::OkStatus();
-  const bool useful = p.target.has(kWgmma) && p.target.has(kTma) && p.candidate.ahead == Ahead::kTma;
-  p.applies = useful && PartBlocks(std::move(loops), p.module.get(), p.function);
+  p.applies = p.FetchesProducts() && PartBlocks(CostModel(p.target), std::move(loops), p.module.get(), p.function);
   if (!p.applies) return absl::OkStatus();
   p.Remark("split-products", absl::StrCat(kParts, " blocks of the hardware do the parts of one, in small grids"));
   return absl::OkStatus();

@@ -68,10 +68,13 @@ class Assigner : public LayoutRules {
   void SettleOperation(Op* op) {
     for (int i = 0; i < op->num_results(); ++i) SettleValue(op->result(i));
     // What this operation asks of its operands.
+    SetOperands(op);
+  }
+
+  void SetOperands(Op* op) {
+    const auto wanted = Wanted(*op);
     for (int i = 0; i < op->num_operands(); ++i) {
-      Value* v = op->operand(i);
-      if (!NeedsLayout(v->type())) continue;
-      if (const Layout* wanted = Wanted(*op, i)) op->set_operand(i, In(v, wanted));
+      if (const Layout* layout = wanted[static_cast<size_t>(i)]) op->set_operand(i, In(op->operand(i), layout));
     }
   }
 
@@ -121,11 +124,7 @@ class Assigner : public LayoutRules {
     Op* op = ir::CreateLike(module(), *def, operands, {v->type()});
     SetLayout(module(), op->result(0), layout);
     module()->InsertBefore(def->block(), def->next(), op);
-    for (int i = 0; i < op->num_operands(); ++i) {
-      Value* from = op->operand(i);
-      if (!NeedsLayout(from->type())) continue;
-      if (const Layout* wanted = Wanted(*op, i)) op->set_operand(i, In(from, wanted));
-    }
+    SetOperands(op);
     return op->result(0);
   }
 

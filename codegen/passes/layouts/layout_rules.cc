@@ -9,7 +9,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/shared_account.h"
@@ -73,6 +73,11 @@ const Value* AddressesOf(const Op& op) {
 }
 const Value* MaskOf(const Op& op) {
   return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
+}
+
+// Of a store or update through a view.
+const Value* StoredTile(const Op& op) {
+  return ir::StoreViewOp::Is(&op) ? ir::StoreViewOp(op).tile() : ir::ViewUpdateOp(op).value();
 }
 
 // A row that comes beside tiles that are copied ahead, or before the loop for its first iteration (passes/pipeline/prefetch_tiles.h).
@@ -153,7 +158,7 @@ const Layout* LayoutRules::Forward(const Op& op, const Value* result, Known know
       const Layout* row = ForRow(op);
       return row != nullptr ? row : ForLoad(op);
     }
-    case Rule::kMma: return Intern(MmaResultLayout(plan_.num_warps, op));
+    case Rule::kMma: return Intern(KindOf(op).ResultLayout(plan_.num_warps, op));
     case Rule::kBroadcast: {
       const Layout* l = rows_decide_ ? Inferred(op.operand(0)) : nullptr;
       return l == nullptr ? nullptr : Repeated(op, *l);
@@ -257,35 +262,48 @@ const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& 
   }
 }
 
-const Layout* LayoutRules::Wanted(const Op& op, int i) {
+absl::InlinedVector<const Layout*, 4> LayoutRules::Wanted(const Op& op) {
+  const Rule rule = RuleOf(op).layout;
+  const Layout* all = rule == Rule::kSame ? WantedOfAll(op) : nullptr;
+  const Layout* stored = rule == Rule::kStoreView ? ForStore(op, LayoutOf(StoredTile(op)->type())) : nullptr;
+  absl::InlinedVector<const Layout*, 4> wanted;
+  for (int i = 0; i < op.num_operands(); ++i) {
+    const bool has_one = NeedsLayout(op.operand(i)->type());
+    wanted.push_back(!has_one ? nullptr : rule == Rule::kSame ? all : WantedOf(op, i, stored));
+  }
+  return wanted;
+}
+
+const Layout* LayoutRules::WantedOfAll(const Op& op) {
+  for (int r = 0; r < op.num_results(); ++r) {
+    if (IsTile(op.result(r))) return LayoutOf(op.result(r)->type());
+  }
+  if (const auto store = ir::As<ir::StorePtrOp>(&op)) return WantedForPointers(*store);
+  // An operand whose layout follows from something is preferred, and of two such operands the later one.
+  const Layout* best = nullptr;
+  for (int k = 0; k < op.num_operands(); ++k) {
+    if (!IsTile(op.operand(k))) continue;
+    if (best == nullptr || Inferred(op.operand(k)) != nullptr) best = LayoutOf(op.operand(k)->type());
+  }
+  return best;
+}
+
+// The layout of the value, unless the pointers are neighbours elsewhere.
+const Layout* LayoutRules::WantedForPointers(const ir::StorePtrOp& store) {
+  const bool follows = Inferred(store.value()) != nullptr;
+  const Layout* own = LayoutOf(store.value()->type());
+  const Layout* wide = ForPointers(store.op());
+  if (wide == nullptr) return follows ? own : LayoutOf(store.destination()->type());
+  if (!follows) return wide;
+  // A few elements are stored sooner than they would be moved to other threads.
+  const int bits = ir::MemoryBits(store.value()->type().elem()), dim = pointers_.at(&store.op()).second;
+  if (own->registers() >= kWorthMoving && !StoresWell(store.op(), *own, dim, bits)) return wide;
+  return Intern(NeighboursFirst(*own, dim));
+}
+
+const Layout* LayoutRules::WantedOf(const Op& op, int i, const Layout* stored) {
   const Value* v = op.operand(i);
   switch (RuleOf(op).layout) {
-    case Rule::kSame: {
-      for (int r = 0; r < op.num_results(); ++r) {
-        if (IsTile(op.result(r))) return Backward(op, v, *LayoutOf(op.result(r)->type()));
-      }
-      if (const auto store = ir::As<ir::StorePtrOp>(&op)) {
-        // Operands are converted one after the other; those after the pointers follow them.
-        if (i > 0) return LayoutOf(store->destination()->type());
-        // The layout of the value, unless the pointers are neighbours elsewhere.
-        const Layout* own = LayoutOf(store->value()->type());
-        const Layout* wide = ForPointers(op);
-        if (wide == nullptr) return Inferred(store->value()) != nullptr ? own : LayoutOf(store->destination()->type());
-        const int bits = ir::MemoryBits(store->value()->type().elem());
-        if (Inferred(store->value()) == nullptr) return wide;
-        // A few elements are stored sooner than they would be moved to other threads.
-        const int dim = pointers_.at(&op).second;
-        if (own->registers() >= kWorthMoving && !StoresWell(op, *own, dim, bits)) return wide;
-        return Intern(NeighboursFirst(*own, dim));
-      }
-      // An operand whose layout follows from something is preferred, and of two such operands the later one.
-      const Layout* best = nullptr;
-      for (int k = 0; k < op.num_operands(); ++k) {
-        if (!IsTile(op.operand(k))) continue;
-        if (best == nullptr || Inferred(op.operand(k)) != nullptr) best = LayoutOf(op.operand(k)->type());
-      }
-      return best;
-    }
     case Rule::kReshape:
       if (LayoutOf(op.result(0)->type()) == nullptr)
         return Intern(Layout::Replicated(v->type().shape(), plan_.num_warps));
@@ -301,9 +319,7 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
     }
     case Rule::kStoreView: {
       const Type view = ir::ViewAccessOp(op).view()->type();
-      const Value* tile = ir::StoreViewOp::Is(&op) ? ir::StoreViewOp(op).tile() : ir::ViewUpdateOp(op).value();
-      const Layout* l = ForStore(op, LayoutOf(tile->type()));
-      return v == tile ? l : Intern(OnlyDimension(*l, view->sparse_dim));
+      return v == StoredTile(op) ? stored : Intern(OnlyDimension(*stored, view->sparse_dim));
     }
     case Rule::kMma: return v == ir::MmaOp(op).acc() ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
     case Rule::kLoop: {
@@ -322,11 +338,10 @@ const Layout* LayoutRules::Wanted(const Op& op, int i) {
 const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
   const Value* v = mma.operand(i);
   if (!IsInvariant(mma, i) || FetchOf(mma) != nullptr || CopyOf(mma, i) != nullptr) return nullptr;
-  const auto plan = MmaPlanOf(mma);
-  if (!plan) return nullptr;  // of wgmma it is staged in shared memory
-  const Layout fragment = MmaLayout(plan->tile, i == 0 ? Operand::kA : Operand::kB);
+  const std::optional<Layout> fragment = KindOf(mma).FragmentLayout(mma, i);
+  if (!fragment) return nullptr;  // it is staged in shared memory
   const int bits = ir::ElemInfoOf(v->type().elem()).storage * 8;
-  return fragment.registers() * bits <= kInvariantBits ? Intern(fragment) : nullptr;
+  return fragment->registers() * bits <= kInvariantBits ? Intern(*fragment) : nullptr;
 }
 
 const Layout* LayoutRules::DefaultFor(Type t) {

@@ -8,8 +8,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "codegen/passes/layouts/assign_layouts.h"
 #include "codegen/plan/loop_invariant_rows.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -32,8 +34,8 @@ class LayoutRules {
 
   // Step 2: the layout of a value whose definition's operands are settled. Never null.
   const Layout* Decided(const ir::Value* v);
-  // The layout that operand i must have, given those of the results (or of the first operand that counts); null: any.
-  const Layout* Wanted(const ir::Op& op, int i);
+  // The layouts that the operands must have, given those of the results (or of the first operand that counts); null: any, or a scalar.
+  absl::InlinedVector<const Layout*, 4> Wanted(const ir::Op& op);
 
  private:
   // Layout of result i if it follows from the operands' as `known` tells them; null otherwise.
@@ -45,6 +47,11 @@ class LayoutRules {
   const Layout* Repeated(const ir::Op& broadcast, const Layout& source);
   const Layout* Inferred(const ir::Value* v) const;
   void SetInferred(const ir::Value* v, const Layout* layout);
+  // The one layout of all tiles of an elementwise operation.
+  const Layout* WantedOfAll(const ir::Op& op);
+  const Layout* WantedForPointers(const ir::StorePtrOp& store);
+  // Of operand i of any other operation. `stored`: the layout that it wants for the tile that it stores through a view.
+  const Layout* WantedOf(const ir::Op& op, int i, const Layout* stored);
   // Slots of what a branch jumps to: the value that receives operand i (an argument or a result).
   static const ir::Value* Receiver(const ir::Op& branch, int i);
 

@@ -3,7 +3,7 @@
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tensor_maps.h"
@@ -18,7 +18,7 @@ namespace {
 bool CanRunOn(const ir::Op& op) {
   if (!IsProduct(op)) return false;
   const ir::Op* copy = CopyOf(op, 0);
-  const bool copied = copy != nullptr && CopyOf(op, 1) == copy && InstructionOf(op) == kByWgmma && !CopiesByTma(*copy);
+  const bool copied = copy != nullptr && CopyOf(op, 1) == copy && KindOf(op).asynchronous() && !CopiesByTma(*copy);
   if (!copied && FetchOf(op) == nullptr) return false;
   if (copied && DecisionOf<Decision::kPieceBytes>(*copy)) return false;
   // An iteration that ends early begins none for which the one before could be waited for.

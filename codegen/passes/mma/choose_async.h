@@ -1,4 +1,4 @@
-// Marks the products by wgmma that still run when the next iteration begins (Decision::kAsync): nobody reads their results before the loop
+// Marks the products that still run when the next iteration begins (Decision::kAsync): nobody reads their results before the loop
 // ends, and their operands are in stages. With layouts, which may have put conversions around products.
 #ifndef TILE_CODEGEN_PASSES_MMA_CHOOSE_ASYNC_H_
 #define TILE_CODEGEN_PASSES_MMA_CHOOSE_ASYNC_H_

@@ -1,9 +1,10 @@
 #include "codegen/passes/mma/choose_mma.h"
 
+#include <algorithm>
+
 #include "codegen/analysis/product_chain.h"
-#include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
-#include "codegen/target/decisions.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/staging/staging.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
 
@@ -13,18 +14,13 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
   const int num_warps = schedule.num_warps;
   ir::Walk(function->body(), [&](ir::Op* op) {
     if (!ir::MmaOp::Is(op)) return;
-    if (FetchOf(*op) != nullptr) {
-      const auto wgmma = PlanWgmma(target, num_warps, *op, *StagedOperandOf(*op, 0), *StagedOperandOf(*op, 1));
-      TILE_CHECK(wgmma.has_value(), "operands are fetched ahead for a product that wgmma does not do");
-      Decide(module, op, *wgmma);
-    } else if (const auto copied = PlanWgmmaOfCopies(target, num_warps, *op)) {
-      Decide(module, op, *copied);
-      if (StagesLhs(target, num_warps, *op)) Decide<Decision::kStagesLhs>(module, op, true);
-    } else if (const auto mma = PlanMma(target, num_warps, *op)) {
-      Decide(module, op, *mma);
-    } else {
-      Decide<Decision::kInstruction>(module, op, kByFma);
-    }
+    const auto kinds = MmaKinds();
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const MmaKind* candidate) {
+      return candidate->Choose(target, num_warps, module, op);
+    });
+    TILE_CHECK(kind != kinds.end(), "no instruction does a product");
+    TILE_CHECK(FetchOf(*op) == nullptr || (*kind)->reads_stages(),
+               "operands are fetched ahead for a product that does not read them there");
   });
 }
 

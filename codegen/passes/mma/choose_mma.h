@@ -1,12 +1,10 @@
-// Chooses the instruction of each matrix product, and how warps share the tile. It is wgmma if its operands are in
-// shared memory in the form that wgmma reads, or if one of them can come to registers (bytes and words of 32 bits that
-// lie across). Else mma.sync if it takes the types; else fma. Later passes and the emitter read the choice
-// (WgmmaPlanOf, MmaPlanOf).
+// Chooses the instruction of each matrix product, and how warps share the tile: the first kind of codegen/plan/mma/mma_kinds.def that can do it.
+// Later passes and the emitter read the choice (KindOf).
 //
 //   ChooseMma(target, schedule, &module, function);
 //
 // Before:                          After:
-//   %s = mmaf %x, %y, %acc           %s = mmaf %x, %y, %acc {instruction = "mma.sync", shape = [16, 8, 16], warps = [2, 2]}
+//   %s = mmaf %x, %y, %acc           %s = mmaf %x, %y, %acc {instruction = …, shape = [16, 8, 16], warps = [2, 2]}
 #ifndef TILE_CODEGEN_PASSES_MMA_CHOOSE_MMA_H_
 #define TILE_CODEGEN_PASSES_MMA_CHOOSE_MMA_H_
 

@@ -3,7 +3,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/decisions.h"
 
@@ -12,7 +12,7 @@ namespace tile::codegen {
 absl::Status DeferProducts(Program& p) {
   const Schedule schedule = *ScheduleOf(*p.function);
   ir::Walk(p.function->body(), [&](ir::Op* op) {
-    if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma || !WhyNotLate(*op).empty()) return;
+    if (!IsProduct(*op) || !KindOf(*op).asynchronous() || !WhyNotLate(*op).empty()) return;
     const StepTexts texts = {"defer-products", "runs beside the next iteration",
                              "does not run beside the next iteration"};
     if (TakesStep(*p.module, *op, texts, WhyBetterNotLate(schedule, *op), &p.trace()))

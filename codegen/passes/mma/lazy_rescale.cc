@@ -1,7 +1,7 @@
 #include "codegen/passes/mma/lazy_rescale.h"
 
 #include "codegen/plan/mma/lazy_rescale.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/decisions.h"
 
@@ -12,7 +12,7 @@ absl::Status LazyRescale(Program& p) {
   ir::Walk(p.function->body(), [&](ir::Op* op) {
     if (!CanRescaleLazily(*op)) return;
     const ir::Op& product = *op->result(0)->uses()->owner;
-    if (InstructionOf(product) != kByWgmma) return;
+    if (!KindOf(product).asynchronous()) return;
     if (DecisionOf<Decision::kCrossIteration>(product) || schedule.num_warps == 4)
       Decide<Decision::kLazyRescale>(p.module.get(), op, true);
   });

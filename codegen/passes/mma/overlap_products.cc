@@ -69,7 +69,7 @@ class Registers {
   int64_t Live() const { return LiveBesideStages(target_, schedule_.num_warps, function_) / schedule_.threads(); }
   bool Hold(int64_t live) const {
     const int64_t most = std::min<int64_t>(255, Target::kRegisters / (schedule_.threads() * schedule_.blocks));
-    return live + tuning::kBesideWgmma <= most;
+    return live + tuning::kBesideStaged <= most;
   }
 
  private:
@@ -81,7 +81,7 @@ class Registers {
 // A loop whose products read what is copied ahead.
 class Loop {
  public:
-  explicit Loop(const Op& loop) : copy_(const_cast<Op*>(CopyIn(loop))) {
+  explicit Loop(const Op& loop) {
     for (Op* op : *loop.region(0)) {
       if (!IsProduct(*op)) continue;
       products_.push_back(op);
@@ -103,9 +103,7 @@ class Loop {
     for (size_t i = 1; i < products_.size(); ++i) MoveUp(registers, i, module);
     for (Op* mma : products_) {
       Decide<Decision::kOverlaps>(module, mma, true);
-      if (!keeps || !MayRunOn(*mma)) continue;
-      Decide<Decision::kAsync>(module, mma, true);
-      Decide<Decision::kKeepsStage>(module, copy_, true);
+      if (keeps && MayRunOn(*mma)) Decide<Decision::kAsync>(module, mma, true);
     }
   }
 
@@ -176,7 +174,6 @@ class Loop {
     return words;
   }
 
-  Op* copy_;
   std::vector<Op*> products_;
   std::string hinders_;
 };

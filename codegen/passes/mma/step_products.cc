@@ -1,8 +1,7 @@
 #include "codegen/passes/mma/step_products.h"
 
 #include "codegen/analysis/product_chain.h"
-#include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/tuning.h"
@@ -15,14 +14,13 @@ namespace {
 // addresses.
 bool GainsInSteps(const ir::Op& product) {
   if (DecisionOf<Decision::kCrossIteration>(product) || DecisionOf<Decision::kOverlaps>(product)) return false;
-  const WgmmaPlan plan = *WgmmaPlanOf(product);
+  const StagedMmaPlan plan = *StagedMmaPlanOf(product);
   const ir::Op* copy = CopyOf(product, 1 - plan.first());
   if (copy == nullptr || !CopiesByTma(*copy) || CopyOf(product, plan.first()) != nullptr ||
       DecisionOf<Decision::kStagesLhs>(product) || plan.held || plan.promotes)
     return false;
-  const WgmmaTile& tile = plan.tile;
-  return tile.m / tile.groups_m == 64 && tile.n / tile.groups_n == tile.instruction_n &&
-         tile.instruction_n <= tuning::kColumnsInSteps && tile.k > plan.k;
+  return plan.group_rows() == plan.instruction_m && plan.group_columns() == plan.instruction_n &&
+         plan.instruction_n <= tuning::kColumnsInSteps && plan.steps() > 1;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/target/decisions.h"
 
@@ -11,7 +10,8 @@ namespace tile::codegen {
 absl::Status TakeTurns(Program& p) {
   const Schedule schedule = *ScheduleOf(*p.function);
   ir::Walk(p.function->body(), [&](ir::Op* op) {
-    if (IsProduct(*op) && DecisionOf<Decision::kCrossIteration>(*op) && ShouldTakeTurns(schedule, *op->parent()))
+    if (IsProduct(*op) && DecisionOf<Decision::kCrossIteration>(*op) &&
+        ShouldTakeTurns(p.target, schedule, *op->parent()))
       Decide<Decision::kTakesTurns>(p.module.get(), const_cast<ir::Op*>(LeaderOf(*op->parent())), true);
   });
   return absl::OkStatus();

@@ -12,8 +12,8 @@
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/pipeline/fetch_ahead.h"
 #include "codegen/passes/pipeline/resize_k.h"
-#include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/device_tensor_map.h"
@@ -100,7 +100,7 @@ class Loop {
              "memory, with rows of stride 1 and at least 16 bytes, and zero as padding, or through such pointers";
     }
     const ir::Elem elem = mma.operand(operand.index)->type().elem();
-    if (!HasMma(target_, mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
+    if (!HasMatrixInstruction(target_, mma) && elem != ir::Elem::kF32 && elem != ir::Elem::kF64) {
       return "no matrix instruction takes these tiles, and for others the elements are widened on their way";
     }
     for (const Candidate& c : candidates_) {
@@ -119,16 +119,16 @@ class Loop {
   std::vector<Candidate> candidates_;
 };
 
-// The product will be done by wgmma from what TMA brings, in blocks of which registers hold one.
+// The product will read what TMA brings, in blocks of which registers hold one.
 bool IsAloneByTma(const Target& target, const std::vector<ProductOperand>& operands, const Op& loop) {
   Op* mma = operands[0].mma;
-  const int warps = WgmmaWarps(*mma);
-  if (!target.has(kTma) || !IsByWgmma(target, warps, mma)) return false;
+  const int warps = PreferredWarps(target, *mma);
+  if (!target.has(kTma) || !WouldReadStages(target, warps, mma)) return false;
   for (const ProductOperand& o : operands) {
     if (!ir::LoadViewOp::Is(o.tile->load) || !WhyNotMapped(*o.tile, loop).ok()) return false;
   }
   const int64_t threads = 32 * warps, sums = mma->result(0)->type().num_elements() + SumsApart(target, warps, *mma);
-  return 2 * (sums + threads * tuning::kBesideWgmma) > Target::kRegisters;
+  return 2 * (sums + threads * tuning::kBesideStaged) > Target::kRegisters;
 }
 
 // Splits the iterations of a product along K while three stages of its operands, for two blocks, exceed shared memory; of blocks that are alone

@@ -8,8 +8,8 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/conversion_buffers.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/device_tensor_map.h"
@@ -30,17 +30,17 @@ bool EndsAfterCopies(const Op& loop) {
   return all;
 }
 
-bool AllByWgmma(const Op& copy) {
+bool AllReadStages(const Op& copy) {
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
-      if (InstructionOf(*use->owner) != kByWgmma) return false;
+      if (!KindOf(*use->owner).reads_stages()) return false;
     }
   }
   return true;
 }
 
-// Why TMA can't bring what is copied; "" if it can. `by_wgmma`: that does all products which read it.
-std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
+// Why TMA can't bring what is copied; "" if it can. `from_stages`: all products that use it read shared memory.
+std::string WhyNotByTma(const Op& copy, bool from_stages) {
   const StageLayout stage = StageOf(copy);
   for (size_t i = 0; i < stage.tiles.size(); ++i) {
     const StagedTile tile = stage.InStage(i);
@@ -51,12 +51,12 @@ std::string WhyNotByTma(const Op& copy, bool by_wgmma) {
   }
   // A block must not end before its copies have.
   if (!EndsAfterCopies(*copy.parent())) return "an iteration may end before its last operation";
-  return by_wgmma ? "" : "a product that is not done by wgmma reads it";
+  return from_stages ? "" : "a product reads it through registers";
 }
 
 // The same, or why it should not.
 std::string WhyBetterNotByTma(const Schedule& schedule, const Op& copy) {
-  std::string why = WhyNotByTma(copy, AllByWgmma(copy));
+  std::string why = WhyNotByTma(copy, AllReadStages(copy));
   if (!why.empty()) return why;
   if (schedule.stages < tuning::kStagesForTma && !WouldHaveLate(schedule, copy)) {
     return absl::StrCat(schedule.stages, " stages leave an iteration of time for it, ", tuning::kStagesForTma,
@@ -106,7 +106,7 @@ std::vector<ir::Op*> WidenApartForTma(const Target& target, int num_warps, ir::M
   ir::Walk(function->body(), [&](Op* op) {
     if (!IsGpuOp(op, GpuOpcode::kCopyAhead) || !BringsToWiden(*op)) return;
     WidenApart(module, op);
-    if (WhyNotByTma(*op, WgmmaCanDoAll(target, num_warps, *op)).empty()) {
+    if (WhyNotByTma(*op, CanDoAllCopied(target, num_warps, *op)).empty()) {
       apart.push_back(op);
     } else {
       WidenInPlace(module, op);

@@ -1,4 +1,4 @@
-// Has TMA copy tiles ahead for wgmma products. One thread starts the copies of a stage, instead of each thread its own
+// Has TMA copy tiles ahead for products that read shared memory. One thread starts the copies of a stage, instead of each thread its own
 // of sixteen bytes. No iteration has a barrier of the block (codegen/emit/pipeline/tma_stages.h), so that warpgroups
 // get out of step: one multiplies while another works on rows.
 //

@@ -7,7 +7,7 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/passes/pipeline/resize_k.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/producer_slice.h"
 #include "codegen/plan/staging/share_loads.h"
@@ -30,8 +30,8 @@ struct Product {
 };
 
 // Whether it can be, once TMA brings both operands.
-bool IsByWgmma(const Target& target, int num_warps, const Product& p) {
-  return p.lhs.tile && p.rhs.tile && PlanWgmma(target, num_warps, p.mma(), *p.lhs.tile, *p.rhs.tile);
+bool WouldReadStages(const Target& target, int num_warps, const Product& p) {
+  return p.lhs.tile && p.rhs.tile && PlanFetched(target, num_warps, p.mma(), *p.lhs.tile, *p.rhs.tile);
 }
 
 // Where descriptors are the kernel's own, the producer makes them for 8-bit elements only. Grouped products of four and sixteen pairs took 9 to 24 %
@@ -61,9 +61,9 @@ class Loop {
       if (!IsProduct(*op)) continue;
       const Product product = {{op, 0}, {op, 1}};
       std::string why;
-      if (!IsByWgmma(target, num_warps > 0 ? num_warps : WgmmaWarps(*op), product)) {
+      if (!WouldReadStages(target, num_warps > 0 ? num_warps : PreferredWarps(target, *op), product)) {
         why =
-            "wgmma does not multiply these tiles from shared memory: it needs operands that are nothing but loaded, of "
+            "no instruction multiplies these tiles from shared memory: it needs operands that are nothing but loaded, of "
             "f16 or bf16, of 8-bit floats or tf32 (f32 rounded to the nearest) if one of them lies along K, or others "
             "along K; results in f32 or i32, 64 rows and more (of 8-bit floats at most 128 x 256)";
       } else {
@@ -108,7 +108,7 @@ void SplitForStages(const Target& target, ir::Module* module, Op* mma) {
   if (parts > 1) NarrowK(module, mma, parts);
 }
 
-// Rows along K shorter than those of 128 bytes, as TMA and wgmma move them best, are joined, as far as enough iterations fit then. Where the
+// Rows along K shorter than those of 128 bytes, as TMA and instructions that read stages move them best, are joined, as far as enough iterations fit then. Where the
 // hardware's sums are short, they are added to the others in f32 less often so: after 128 steps along K.
 bool JoinForRows(const Target& target, ir::Module* module, ir::Function* function, Op* mma) {
   const std::optional<LoadedProduct> loaded = LoadedProductOf(*mma);
@@ -123,8 +123,8 @@ bool JoinForRows(const Target& target, ir::Module* module, ir::Function* functio
 
 }  // namespace
 
-bool IsByWgmma(const Target& target, int num_warps, Op* mma) {
-  return IsByWgmma(target, num_warps, Product{{mma, 0}, {mma, 1}});
+bool WouldReadStages(const Target& target, int num_warps, Op* mma) {
+  return WouldReadStages(target, num_warps, Product{{mma, 0}, {mma, 1}});
 }
 
 bool WouldFetch(const Target& target, int num_warps, ir::Module* module, Op* mma) {
@@ -136,7 +136,7 @@ bool WouldFetch(const Target& target, int num_warps, ir::Module* module, Op* mma
 
 bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* module, ir::Function* function,
                 Trace* trace) {
-  if (!target.has(kWgmma) || !target.has(kTma) || num_warps % 4 != 0) return false;
+  if (!MultipliesFromTma(target) || num_warps % StagedKindOn(target)->group_warps() != 0) return false;
   std::vector<std::pair<Op*, std::vector<Product>>> loops;
   ir::Walk(function->body(), [&](Op* op) {
     if (op->opcode() != Opcode::kFor || op->region(0) == nullptr) return;
@@ -149,13 +149,13 @@ bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* 
   int warps = num_warps;
   if (warps == 0) {
     for (const auto& [loop, products] : loops) {
-      for (const Product& p : products) warps = std::max(warps, WgmmaWarps(p.mma()));
+      for (const Product& p : products) warps = std::max(warps, PreferredWarps(target, p.mma()));
     }
   }
   std::vector<Op*> fetches;
   for (auto& [loop, products] : loops) {
     products.erase(std::remove_if(products.begin(), products.end(),
-                                  [&](const Product& p) { return !IsByWgmma(target, warps, p); }),
+                                  [&](const Product& p) { return !WouldReadStages(target, warps, p); }),
                    products.end());
     if (products.empty()) continue;
     if (products.size() == 1) {

@@ -36,10 +36,10 @@ absl::Status FetchAhead(Program& p);
 bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* module, ir::Function* function,
                 Trace* trace);
 
-// Whether so many warps multiply its operands by wgmma, once TMA brings both.
-bool IsByWgmma(const Target& target, int num_warps, ir::Op* mma);
+// Whether so many warps multiply its operands where they are in a stage, once TMA brings both.
+bool WouldReadStages(const Target& target, int num_warps, ir::Op* mma);
 
-// Whether that would move the product's operands, for wgmma of so many warps.
+// Whether that would move the product's operands, for so many warps.
 bool WouldFetch(const Target& target, int num_warps, ir::Module* module, ir::Op* mma);
 
 }  // namespace tile::codegen

@@ -7,7 +7,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/pipeline/resize_k.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -29,7 +29,8 @@ absl::Status FitK(Program& p) {
     const MmaShape s = ShapeOfMma(*mma);
     // For fma elements are widened.
     const int64_t element = ir::MemoryBits(mma->operand(0)->type().elem()) / 8;
-    const int64_t bytes = (s.m + s.n) * s.k * (HasMma(p.target, *mma) ? element : std::max<int64_t>(4, element));
+    const int64_t bytes =
+        (s.m + s.n) * s.k * (HasMatrixInstruction(p.target, *mma) ? element : std::max<int64_t>(4, element));
     int parts = 1;
     while (bytes / parts > p.target.shared_bytes - kScratchBytes && CanNarrowK(*mma, 2 * parts)) parts *= 2;
     if (parts > 1) NarrowK(p.module.get(), mma, parts);

@@ -9,6 +9,7 @@
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/resources/warps.h"
@@ -93,8 +94,7 @@ class WalkingLoop {
     int64_t bytes = 0;
     for (const Op* load : loads_) {
       if (IsSmall(*load) || IndexThatMoves(*load) < 0) continue;
-      const ir::Type tile = load->result(0)->type();
-      bytes += tile.num_elements() * ir::MemoryBits(tile.elem()) / 8;
+      bytes += BytesOf(load->result(0)->type());
     }
     if (bytes == 0) return "no load has the loop's index as its own, in a view with contiguous rows";
     if (bytes > most) return absl::StrCat("they take ", bytes, " bytes of shared memory; ", most, " would do");

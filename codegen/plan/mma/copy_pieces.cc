@@ -6,7 +6,7 @@
 
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
@@ -15,7 +15,7 @@ namespace tile::codegen {
 namespace {
 
 using ir::Op;
-using ByWgmma = std::function<bool(const Op&)>;
+using FromStages = std::function<bool(const Op&)>;
 
 constexpr int64_t kRows = 16, kColumns = 8;  // of an instruction
 constexpr int64_t kLeastBytes = 1024;        // the alignment of what is swizzled by 128 bytes
@@ -27,7 +27,7 @@ const Op* ProductOf(const Target& target, const Op& copy, const StageLayout& sta
   if (use == nullptr || use->next != nullptr || stage.shares_slot(static_cast<size_t>(i))) return nullptr;
   const Op& mma = *use->owner;
   if (!IsProduct(mma) || mma.block() != copy.block() || CopyOf(mma, tile.lhs ? 1 : 0) != nullptr) return nullptr;
-  if (!HasMma(target, mma)) return nullptr;
+  if (!HasMatrixInstruction(target, mma)) return nullptr;
   if (!ir::LoadViewOp::Is(tile.load) || tile.rounded != nullptr || tile.turned != 0) return nullptr;
   return &mma;
 }
@@ -43,11 +43,11 @@ bool ComeInOrder(const ir::Block& block, const std::vector<const Op*>& products)
 struct Pieces {
   std::vector<const Op*> products;  // of its results
   int64_t least = kLeastBytes;      // bytes of one
-  bool whole = false;               // operands of wgmma
+  bool whole = false;               // operands that products read there
 };
 
 // Nothing: its tiles don't come in pieces.
-std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const ByWgmma& by_wgmma) {
+std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const FromStages& from_stages) {
   const StageLayout stage = StageOf(copy);
   Pieces p;
   for (int i = 0; i < copy.num_results(); ++i) {
@@ -55,7 +55,7 @@ std::optional<Pieces> PiecesOf(const Target& target, const Op& copy, const ByWgm
     if (mma == nullptr) return std::nullopt;
     p.products.push_back(mma);
     const StagedTile& tile = stage.tiles[static_cast<size_t>(i)];
-    const bool whole = by_wgmma(*mma);
+    const bool whole = from_stages(*mma);
     p.whole = p.whole || whole;
     p.least = std::max(p.least, whole ? tile.slot_bytes() : tile.chunk_bytes());
   }
@@ -83,12 +83,12 @@ bool Fits(const PieceRing& ring, const Pieces& p, int num_warps, const Op& copy,
 }  // namespace
 
 PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<const Op*>& copies, int64_t room,
-                     const ByWgmma& by_wgmma, WholePieces least_whole) {
+                     const FromStages& from_stages, WholePieces least_whole) {
   std::vector<Pieces> all;
   int64_t least = kLeastBytes;
   bool whole = false;
   for (const Op* copy : copies) {
-    const std::optional<Pieces> p = PiecesOf(target, *copy, by_wgmma);
+    const std::optional<Pieces> p = PiecesOf(target, *copy, from_stages);
     if (!p) return {};
     least = std::max(least, p->least);
     whole = whole || p->whole;

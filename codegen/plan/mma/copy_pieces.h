@@ -8,7 +8,7 @@
 //     %o1 = mmaf %v, %p, %o                                                           multiply it, which gives 64 rows of %o1
 //   }                                                     }
 //
-// Products by wgmma take operands whole, which are pieces then: where there are just two stages, each operand's place is filled again when its
+// Products that read shared memory take operands whole, which are pieces then: where there are just two stages, each operand's place is filled again when its
 // product is done, not when all of the iteration are.
 //
 // A piece is one chunk of a tile or several (plan/staging/staging.h): along K or along the result's rows or columns, whichever lies in memory
@@ -33,9 +33,10 @@ struct PieceRing {
 };
 // How many whole operands there must be: more than two iterations have, as many, more than one has.
 enum class WholePieces : uint8_t { kMoreThanTwo, kTwo, kMoreThanOne };
-// `by_wgmma`: which of their products wgmma will do.
+// `from_stages`: which of their products read operands from shared memory.
 PieceRing PlanPieces(const Target& target, int num_warps, const std::vector<const ir::Op*>& copies, int64_t room,
-                     const std::function<bool(const ir::Op&)>& by_wgmma, WholePieces least = WholePieces::kMoreThanTwo);
+                     const std::function<bool(const ir::Op&)>& from_stages,
+                     WholePieces least = WholePieces::kMoreThanTwo);
 
 }  // namespace tile::codegen
 

@@ -7,11 +7,11 @@
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tensor_maps.h"
-#include "codegen/target/chips.h"
 #include "codegen/target/decisions.h"
+#include "codegen/target/machine.h"
 #include "codegen/target/tuning.h"
 #include "ir/loops.h"
 
@@ -50,7 +50,7 @@ std::string WhyNeverLate(const Op& mma, const Op& copy) {
   const std::vector<const Op*> leaders = LeadersOf(*mma.parent());
   for (const Op* leader : leaders) {
     if (leader == &mma || (CopyOf(*leader, 1) != &copy && CopyOf(*leader, 0) != &copy))
-      return "no other product by wgmma begins the iteration";
+      return "no other asynchronous product begins the iteration";
   }
   const Op* user = FirstUserOfSums(mma);
   for (const Op* op = leaders.back(); op != nullptr; op = op->prev()) {
@@ -125,7 +125,7 @@ std::string WhyNotLate(const Op& mma) {
   if (DecisionOf<Decision::kOverlaps>(mma)) return "it runs beside others of its iteration";
   if (std::string why = WhyNeverLate(mma, *copy); !why.empty()) return why;
   for (const Op* leader : LeadersOf(*mma.parent())) {
-    if (InstructionOf(*leader) != kByWgmma) return "no other product by wgmma begins the iteration";
+    if (!KindOf(*leader).asynchronous()) return "no other asynchronous product begins the iteration";
     if (DecisionOf<Decision::kPromotes>(*leader)) return "the first product adds its sums to others";
   }
   return "";
@@ -152,7 +152,7 @@ bool WouldHaveLate(const Schedule& schedule, const Op& copy) {
   return false;
 }
 
-bool ShouldTakeTurns(const Schedule& schedule, const Op& loop) {
+bool ShouldTakeTurns(const Target& target, const Schedule& schedule, const Op& loop) {
   constexpr int kGroups = 2;
   if (schedule.num_warps != 4 * kGroups || schedule.blocks > 1) return false;
   // Fragments of the leader could go through shared memory, with barriers of the block, while the other warpgroup waits for its turn.
@@ -161,10 +161,10 @@ bool ShouldTakeTurns(const Schedule& schedule, const Op& loop) {
   }
   double cycles = 0;
   for (const Op* op : *loop.region(0)) {
-    if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma) continue;
+    if (!IsProduct(*op) || !KindOf(*op).asynchronous()) continue;
     const MmaShape s = ShapeOfMma(*op);
-    const double wide = ir::MemoryBits(op->operand(0)->type().elem()) / 16.0;
-    cycles += static_cast<double>(s.m * s.n * s.k) * wide / kGroups / Chip::kF16Macs;
+    const double rate = KindOf(*op).MacsPerCycle(MachineOf(target), ir::MemoryBits(op->operand(0)->type().elem()));
+    cycles += static_cast<double>(s.m * s.n * s.k) / kGroups / rate;
   }
   return cycles >= tuning::kLeastTurn;
 }

@@ -1,4 +1,4 @@
-// Products that are done an iteration late: wgmma runs while the warp goes on, so the tensor cores multiply for one iteration while the
+// Products that are done an iteration late: they run while the warp goes on, so the tensor cores multiply for one iteration while the
 // warp works on rows of the next. Attention: weights times values run under the exponentials of the next keys.
 //
 //   for %i … (%acc) {                             for %i … (%sums, of the iteration before: %weight) {
@@ -32,9 +32,9 @@
 
 namespace tile::codegen {
 
-// It could be late, if wgmma does all products of its loop and TMA brings their right operands: before anything is decided.
+// It could be late, if all products of its loop are asynchronous and TMA brings their right operands: before anything is decided.
 bool MayBeLate(const ir::Op& mma);
-// Why a product by wgmma of what TMA copies ahead can't be late; "" if it can. With layouts.
+// Why an asynchronous product of what TMA copies ahead can't be late; "" if it can. With layouts.
 std::string WhyNotLate(const ir::Op& mma);
 // Why it should not, if it can; "" if it should.
 std::string WhyBetterNotLate(const Schedule& schedule, const ir::Op& mma);
@@ -43,7 +43,7 @@ bool WouldHaveLate(const Schedule& schedule, const ir::Op& copy);
 
 // Whether two warpgroups should take turns: one begins its products when the other has begun its own, so that one works on rows while the tensor
 // cores multiply for the other. Else both begin at once, wait at once, and leave the tensor cores idle at once.
-bool ShouldTakeTurns(const Schedule& schedule, const ir::Op& loop);
+bool ShouldTakeTurns(const Target& target, const Schedule& schedule, const ir::Op& loop);
 
 // Of a loop with late products: the product beside which they begin, and that one with those whose sums it goes on with, in order.
 const ir::Op* LeaderOf(const ir::Op& loop);

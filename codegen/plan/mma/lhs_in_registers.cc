@@ -4,8 +4,8 @@
 
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
-#include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "codegen/target/tuning.h"
@@ -27,12 +27,12 @@ int64_t RegistersOfProducts(const ir::Op& loop) {
   return registers;
 }
 
-// True if some wgmma of the loop starts where the operands in registers are not read again, so that ptxas could overwrite them: products that run
+// True if some product of the loop starts where the operands in registers are not read again, so that ptxas could overwrite them: products that run
 // concurrently, of fragments from stages, in parts, or in another block than the loop's.
 bool MayBeOverwritten(const ir::Op& loop) {
   bool may = false;
   ir::Walk(loop.region(0), [&](const ir::Op* op) {
-    if (!IsProduct(*op) || InstructionOf(*op) != kByWgmma || DecisionOf<Decision::kCrossIteration>(*op)) return;
+    if (!IsProduct(*op) || !KindOf(*op).reads_stages() || DecisionOf<Decision::kCrossIteration>(*op)) return;
     const bool of_memory = CopyOf(*op, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(*op);
     may = may || op->parent() != &loop || DecisionOf<Decision::kHeld>(*op) || DecisionOf<Decision::kPromotes>(*op) ||
           (!of_memory && DecisionOf<Decision::kOverlaps>(*op));
@@ -42,10 +42,10 @@ bool MayBeOverwritten(const ir::Op& loop) {
 
 // Where threads copy themselves, they need registers for addresses.
 bool Gains(const ir::Op& op) {
-  if (!IsProduct(op) || InstructionOf(op) != kByWgmma || !DecisionOf<Decision::kStagesLhs>(op)) return false;
+  if (!IsProduct(op) || !KindOf(op).reads_stages() || !DecisionOf<Decision::kStagesLhs>(op)) return false;
   const ir::Op* copy = CopyOf(op, 1);
   return copy != nullptr && CopiesByTma(*copy) &&
-         WgmmaPlanOf(op)->tile.instruction_n <= tuning::kColumnsOfLhsInRegisters;
+         StagedMmaPlanOf(op)->instruction_n <= tuning::kColumnsOfLhsInRegisters;
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ std::vector<LhsInRegisters> LhsInRegistersIn(const Schedule& schedule, const ir:
   std::vector<LhsInRegisters> kept;
   for (ir::Op* op : *loop.region(0)) {
     if (!Gains(*op)) continue;
-    const WgmmaPlan plan = *WgmmaPlanOf(*op);
-    const int64_t each = kWordsOfStep * (plan.tile.m / plan.tile.groups_m / 64);
-    const int64_t steps = std::min<int64_t>(plan.tile.k / plan.k, room / each);
+    const StagedMmaPlan plan = *StagedMmaPlanOf(*op);
+    const int64_t each = kWordsOfStep * (plan.group_rows() / plan.instruction_m);
+    const int64_t steps = std::min<int64_t>(plan.steps(), room / each);
     if (steps <= 0) continue;
     kept.push_back({op, steps});
     room -= steps * each;

@@ -1,12 +1,12 @@
-// Left operands that a loop does not change, of products by wgmma: they lie in shared memory for the loop (plan/mma/wgmma_plan.h), and in registers
+// Left operands that a loop does not change, of products that read stages: they are in shared memory for the loop (plan/mma/staged_mma.h), and in registers
 // as far as there is room for them.
 //
 // m64nNk16 reads 2 KiB of its left operand and 32 N bytes of the right one in N / 2 cycles. Shared memory gives 128 bytes a cycle. 64
 // columns take all of it; writes of TMA and reads by products of the other warpgroup come on top. Of 32 columns tensor cores would get two
 // thirds of what they multiply. From registers the left operand costs nothing:
 //
-//   wgmma … {sums}, query in shared memory, keys      128 bytes a cycle (N = 64)
-//   wgmma … {sums}, {four registers},       keys       64
+//   multiply {sums}, query in shared memory, keys      128 bytes a cycle (N = 64)
+//   multiply {sums}, {four registers},       keys       64
 //
 // Each instruction along K has its own four registers, and reads either there or from memory; the result is the same.
 //

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/with_signs.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -52,6 +52,15 @@ const Instruction* FindInstruction(const Target& target, const ir::Op& op) {
   return nullptr;
 }
 
+// Of this shape; null: there is none.
+const Instruction* DecidedInstruction(const ir::Op& op, absl::Span<const int64_t> shape) {
+  const ir::Elem element = ir::MmaOp(op).lhs()->type().elem();
+  for (const Instruction& i : kInstructions) {
+    if (i.element == element && shape == absl::Span<const int64_t>({i.m, i.n, i.k})) return &i;
+  }
+  return nullptr;
+}
+
 // An operand that comes piece by piece along M or N: so does the result.
 int PiecesOfResult(const ir::Op& op, int operand) {
   const ir::Op* copy = CopyOf(op, operand);
@@ -76,30 +85,6 @@ MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n)
 
 }  // namespace
 
-std::string WithSigns(const ir::Op& op, const char* types, bool swapped) {
-  std::string out;
-  int operand = swapped ? 1 : 0;
-  for (const char* c = types; *c != 0; ++c) {
-    if (*c != '%') {
-      out += *c;
-      continue;
-    }
-    const ir::MmaIOp product(op);
-    const ir::Signedness sign = operand == 0 ? product.signedness_lhs() : product.signedness_rhs();
-    operand = 1 - operand;
-    out += sign == ir::Signedness::kSigned ? 's' : 'u';
-  }
-  return out;
-}
-
-MmaShape ShapeOfMma(const ir::Op& op) {
-  const auto a = ir::MmaOp(op).lhs()->type().shape(), b = ir::MmaOp(op).rhs()->type().shape();
-  const size_t first = a.size() - 2;
-  return {first == 1 ? a[0] : 0, a[first], b[first + 1], a[first + 1]};
-}
-
-bool HasMma(const Target& target, const ir::Op& op) { return FindInstruction(target, op) != nullptr; }
-
 std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op& op) {
   const Instruction* i = FindInstruction(target, op);
   if (i == nullptr) return std::nullopt;
@@ -115,87 +100,65 @@ std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op
   return PlanOf(*i, op, warps_m, warps_n);
 }
 
-absl::string_view InstructionOf(const ir::Op& mma) {
-  const std::optional<absl::string_view> instruction = DecisionOf<Decision::kInstruction>(mma);
-  TILE_CHECK(instruction.has_value(), "nobody decided how the product is done");
-  return *instruction;
-}
-
 void Decide(ir::Module* module, ir::Op* mma, const MmaPlan& plan) {
   const auto& [m, n, k, bits] = plan.tile.instruction;
-  Decide<Decision::kInstruction>(module, mma, kByMmaSync);
+  Decide<Decision::kInstruction>(module, mma, MmaSyncKind().name());
   Decide<Decision::kShape>(module, mma, {m, n, k});
   Decide<Decision::kWarps>(module, mma, {plan.tile.warps_m, plan.tile.warps_n});
 }
 
 std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
-  if (InstructionOf(mma) != kByMmaSync) return std::nullopt;
+  if (&KindOf(mma) != &MmaSyncKind()) return std::nullopt;
   const auto shape = DecisionOf<Decision::kShape>(mma).value(), warps = DecisionOf<Decision::kWarps>(mma).value();
-  const ir::Elem element = ir::MmaOp(mma).lhs()->type().elem();
-  for (const Instruction& i : kInstructions) {
-    if (i.element == element && shape == absl::Span<const int64_t>({i.m, i.n, i.k}))
-      return PlanOf(i, mma, static_cast<int>(warps[0]), static_cast<int>(warps[1]));
-  }
-  TILE_CHECK(false, "a product has an instruction that does not exist");
-  return std::nullopt;
+  const Instruction* i = DecidedInstruction(mma, shape);
+  TILE_CHECK(i != nullptr, "a product has an instruction that does not exist");
+  return PlanOf(*i, mma, static_cast<int>(warps[0]), static_cast<int>(warps[1]));
 }
 
 namespace {
 
-// Every other lane has another row: lanes that are next to each other read the same of the right operand, lanes behind those the same of the
-// left one. 16 bytes for each lane come from shared memory in two cycles then, not in four.
-Layout WithRowsInPairs(const Layout& layout) {
-  const auto masks = [&](In in) { return Masks(layout.bases(in).begin(), layout.bases(in).end()); };
-  Masks lanes = masks(In::kLane);
-  const Mask rows = layout.DimMask(layout.rank() - 2);
-  const auto row = std::find_if(lanes.begin(), lanes.end(), [&](Mask m) { return (m & rows) != 0; });
-  if (row != lanes.end()) std::rotate(lanes.begin(), row, row + 1);
-  return Layout::FromBases(Shape(layout.shape().begin(), layout.shape().end()), masks(In::kRegister), std::move(lanes),
-                           masks(In::kWarp));
-}
+class MmaSync : public MmaKind {
+ public:
+  MmaSync() : MmaKind({"mma.sync", OperandsBy::kFragments}) {}
+
+  uint32_t features() const override { return kMma1688; }
+  bool Takes(const Target& target, const ir::Op& mma) const override { return FindInstruction(target, mma) != nullptr; }
+  bool Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const override {
+    const std::optional<MmaPlan> plan = PlanMma(target, num_warps, *mma);
+    if (plan) Decide(module, mma, *plan);
+    return plan.has_value();
+  }
+
+  Layout ResultLayout(int, const ir::Op& mma) const override { return MmaLayout(MmaPlanOf(mma)->tile, Operand::kC); }
+  std::optional<Layout> FragmentLayout(const ir::Op& mma, int operand) const override {
+    return MmaLayout(MmaPlanOf(mma)->tile, operand == 0 ? Operand::kA : Operand::kB);
+  }
+  int64_t StepsAlongK(const ir::Op& mma) const override {
+    const MmaTile tile = MmaPlanOf(mma)->tile;
+    return tile.k / tile.instruction.k;
+  }
+  std::string Fault(const ir::Op& mma, int num_warps) const override {
+    const auto shape = DecisionOf<Decision::kShape>(mma), warps = DecisionOf<Decision::kWarps>(mma);
+    if (!shape || !warps || warps->size() != 2) return "mma.sync has a shape and warps";
+    if (DecidedInstruction(mma, *shape) == nullptr) return "there is no mma.sync of this shape";
+    return (*warps)[0] * (*warps)[1] == num_warps ? "" : absl::StrCat("its warps are not ", num_warps);
+  }
+
+  // Three quarters more for its fragments.
+  double WarpInstructions(double macs, int element_bits) const override {
+    return macs / (16 * 8 * (256.0 / element_bits)) * 1.75;
+  }
+  // 8-bit floats go through f16.
+  double MacsPerCycle(const Machine& machine, int element_bits) const override {
+    return machine.fragment_macs * 16 / std::max(16, element_bits);
+  }
+};
 
 }  // namespace
 
-Layout MmaResultLayout(int num_warps, const ir::Op& op) {
-  if (const auto p = WgmmaPlanOf(op)) return p->ResultLayout();
-  if (const auto p = MmaPlanOf(op)) return MmaLayout(p->tile, Operand::kC);
-  // For fma: a square of results in each thread, so that what it reads serves several.
-  const auto shape = op.result(0)->type().shape();
-  const int rank = static_cast<int>(shape.size());
-  const int64_t each = std::max<int64_t>(1, op.result(0)->type().num_elements() / (32 * num_warps));
-  const int64_t columns = std::min<int64_t>({shape[rank - 1], each, 4});
-  const int64_t rows = std::min<int64_t>({shape[rank - 2], each / columns, 4});
-  absl::InlinedVector<int64_t, 4> elements(rank, 1), lanes(rank, 1), warps(rank, 1);
-  absl::InlinedVector<int, 4> order;
-  for (int d = rank - 1; d >= 0; --d) order.push_back(d);
-  elements[rank - 1] = columns;
-  elements[rank - 2] = rows;
-  int64_t left = 32;
-  for (int d = rank - 1; d >= 0; --d) {
-    lanes[d] = d == 0 ? left
-                      : std::min<int64_t>(
-                            left, std::max<int64_t>(1, d == rank - 1 ? std::min<int64_t>(8, shape[d] / elements[d])
-                                                                     : shape[d] / elements[d]));
-    left /= lanes[d];
-  }
-  // Warps such that what a thread reads of one k, rows and columns, is least.
-  auto each_thread = [&](int d, int64_t w) { return std::max<int64_t>(elements[d], shape[d] / (lanes[d] * w)); };
-  int64_t best = 0;
-  for (int64_t w = 1; w <= num_warps; w *= 2) {
-    const int64_t m = each_thread(rank - 2, w), n = each_thread(rank - 1, num_warps / w);
-    const int64_t cost = m * n * 1024 + m + n;  // results held twice are work done twice
-    if (best != 0 && cost >= best) continue;
-    best = cost;
-    warps[rank - 2] = w;
-    warps[rank - 1] = num_warps / w;
-  }
-  if (rank == 3) {
-    // What is left over goes along the batch.
-    for (int d = rank - 1; d > 0; --d) {
-      while (warps[d] > 1 && shape[d] / (elements[d] * lanes[d]) < warps[d]) warps[d] /= 2, warps[0] *= 2;
-    }
-  }
-  return WithRowsInPairs(Layout::Blocked(shape, elements, lanes, warps, order));
+const MmaKind& MmaSyncKind() {
+  static const MmaSync kind;
+  return kind;
 }
 
 }  // namespace tile::codegen

@@ -6,7 +6,7 @@
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
@@ -52,7 +52,7 @@ void FindBranches(const Value* v, std::vector<std::pair<const Op*, int>>* found)
 }  // namespace
 
 std::string WhyNotRunning(const Op& mma) {
-  if (!IsProduct(mma) || InstructionOf(mma) != kByWgmma) return "it is no product by wgmma";
+  if (!IsProduct(mma) || !KindOf(mma).asynchronous()) return "it is no asynchronous product";
   const Op* copy = CopyOf(mma, 1);
   if (copy == nullptr || copy->parent() != mma.parent() || mma.block() != copy->block())
     return "its right operand is not copied ahead in its loop";
@@ -103,6 +103,11 @@ bool AddsInOrder(const Op& mma, const Value* sums) {
   return DecisionOf<Decision::kOverlaps>(mma) && sums->def() != nullptr && NextOfSum(*sums->def()) == &mma;
 }
 
-bool KeepsStage(const Op& copy) { return DecisionOf<Decision::kKeepsStage>(copy); }
+bool KeepsStage(const Op& copy) {
+  for (const Op* op : *copy.block()) {
+    if (IsProduct(*op) && DecisionOf<Decision::kOverlaps>(*op) && DecisionOf<Decision::kAsync>(*op)) return true;
+  }
+  return false;
+}
 
 }  // namespace tile::codegen

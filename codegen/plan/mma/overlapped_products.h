@@ -1,4 +1,4 @@
-// Products by wgmma that are waited for where their results are read, not where they stand, so that the tensor cores always have
+// Asynchronous products that are waited for where their results are read, not where they stand, so that the tensor cores always have
 // something to do while a warp works on elements. The backward pass of attention:
 //
 //   for %i … (%dv, %dk) {                           for %i … (%dv, %dk) {
@@ -12,7 +12,7 @@
 //   }                                               }                       wait for both
 //
 // Products end in the order in which they begin. What only goes around the loop is not waited for in its iteration: it still reads its
-// stage when the next one begins, which therefore is kept that long (Decision::kKeepsStage). One whose left operand is in registers runs on
+// stage when the next one begins, which therefore is kept that long (KeepsStage). One whose left operand is in registers runs on
 // only if the next iteration makes that of a product, for which it waits: else it would write registers that are still read. Decided once, by
 // passes/mma/overlap_products.h (Decision::kOverlaps). Pure functions.
 #ifndef TILE_CODEGEN_PLAN_MMA_OVERLAPPED_PRODUCTS_H_
@@ -37,7 +37,7 @@ bool HandsOnElsewhere(const ir::Op& mma);
 // What `mma` adds to are the sums of a running product, in the same registers, as nobody else wants them: the hardware keeps the order.
 bool AddsInOrder(const ir::Op& mma, const ir::Value* sums);
 
-// The copy_ahead keeps its stage until the next iteration's first wait.
+// The copy_ahead keeps its stage until the next iteration's first wait: products that overlap others still read it.
 bool KeepsStage(const ir::Op& copy);
 
 }  // namespace tile::codegen

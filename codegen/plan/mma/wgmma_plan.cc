@@ -6,7 +6,7 @@
 #include "codegen/analysis/origin.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/op_views.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/with_signs.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -27,7 +27,8 @@ constexpr Instruction kInstructions[] = {
 #include "codegen/target/wgmma_instructions.def"
 };
 
-constexpr int64_t kM = 64, kMostN = 256, kGroupThreads = 128;
+constexpr int kM = 64, kGroupWarps = 4;
+constexpr int64_t kMostN = 256, kGroupThreads = 128;
 // Of a thread, which has 168 registers beside 256 others and a producer warp (warps are counted in fours), 96 beside 512. Registers can
 // move from a producer to two warpgroups (Schedule::moves_registers).
 constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups = 4, kMovingGroups = 2;
@@ -64,19 +65,18 @@ bool Promotes(const Instruction& in, const ir::Op& mma) {
   return in.short_sums && !ir::MmaFOp(mma).fast_acc() && !IsZero(ir::MmaFOp(mma).acc());
 }
 
-WgmmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles, int instruction_n, int groups_m,
-                   int groups_n) {
+StagedMmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const Roles& roles, int instruction_n, int groups_m,
+                       int groups_n) {
   const MmaShape s = ShapeOf(mma, roles);
-  WgmmaPlan p;
+  StagedMmaPlan p;
+  p.kind = &WgmmaKind();
+  p.m = s.m, p.n = s.n, p.k = s.k;
+  p.instruction_m = kM, p.instruction_n = instruction_n, p.instruction_k = in.k;
+  p.element_bits = ir::MemoryBits(in.element);
+  p.groups_m = groups_m, p.groups_n = groups_n;
   p.swapped = roles.swapped;
   p.held = roles.held;
   p.promotes = Promotes(in, mma);
-  p.tile = {instruction_n, ir::MemoryBits(in.element), s.m, s.n, s.k, groups_m, groups_n, roles.held};
-  p.k = in.k;
-  p.scales = in.scales;
-  p.transposes = in.transposes;
-  p.instruction = absl::StrCat("wgmma.mma_async.sync.aligned.m64n", instruction_n, "k", in.k, ".",
-                               WithSigns(mma, in.types, roles.swapped));
   return p;
 }
 
@@ -92,17 +92,74 @@ std::optional<Roles> ChooseRoles(const Instruction& in, const StagedTile* a, con
   return std::nullopt;
 }
 
-// With the left operand in registers if `a` is null. `by_tma`: that brings both operands, as the product reads them.
-std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
-                                const StagedTile& b, bool by_tma) {
-  if (!target.has(kWgmma) || num_warps % 4 != 0) return std::nullopt;
+Roles DecidedRoles(const ir::Op& mma) {
+  return {DecisionOf<Decision::kSwapped>(mma), DecisionOf<Decision::kHeld>(mma)};
+}
+
+WgmmaTile TileOf(const StagedMmaPlan& p) {
+  return {p.instruction_n, p.element_bits, p.m, p.n, p.k, p.groups_m, p.groups_n, p.held};
+}
+
+Layout InProduct(Layout layout, bool swapped) { return swapped ? layout.Permute({1, 0}) : layout; }
+
+// Where each operand of the product lies, once the instruction is decided; "" if it can read it there.
+std::string OperandFault(const Instruction& in, const Roles& roles, const ir::Op& mma) {
+  const ir::Op *a = mma.operand(0)->def(), *b = mma.operand(1)->def();
+  const auto in_stage = [](const ir::Op* def) { return IsFetch(def) || gpu::StageTileOp::Is(def); };
+  if (!in_stage(b) || (!in_stage(a) && (roles.swapped || roles.held)))
+    return "what wgmma reads from a stage does not lie in one";
+  if (in.transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
+  const auto operand = [&](int i) -> std::optional<LoadedOperand> {
+    if (gpu::StageTileOp::Is(mma.operand(i)->def())) return StagedOperandOf(mma, i);
+    return LoadedOperandOf(mma, i);
+  };
+  const std::optional<LoadedOperand> left = operand(0), right = operand(1);
+  const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
+  if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
+  // One that is in registers may lie in any order.
+  if (in_stage(a) && !roles.held && !along_k(roles.swapped ? right : left))
+    return "its first operand does not lie along K, and is not held";
+  return "";
+}
+
+class Wgmma : public StagedMmaKind {
+ public:
+  Wgmma() : StagedMmaKind({"wgmma", OperandsBy::kStages, /*asynchronous=*/true, kGroupWarps}) {}
+
+  uint32_t features() const override { return kWgmma; }
+  bool Takes(const Target& target, const ir::Op& mma) const override;
+  std::optional<StagedMmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                    const StagedTile& b, bool by_tma) const override;
+  int64_t SumsApart(int num_warps, const ir::Op& mma) const override;
+  int PreferredWarps(const ir::Op& mma) const override;
+  StagedMmaPlan PlanOf(const ir::Op& mma) const override;
+  void Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const override;
+  Layout ResultLayoutOf(const StagedMmaPlan& plan) const override {
+    return InProduct(WgmmaLayout(TileOf(plan), Operand::kC), plan.swapped);
+  }
+  Layout FirstLayoutOf(const StagedMmaPlan& plan) const override {
+    return InProduct(WgmmaLayout(TileOf(plan), Operand::kA), plan.swapped);
+  }
+  std::string Fault(const ir::Op& mma, int num_warps) const override;
+};
+
+bool Wgmma::Takes(const Target& target, const ir::Op& mma) const {
+  if (!target.has(kWgmma) || !IsProduct(mma)) return false;
+  const Instruction* in = FindInstruction(mma);
+  const MmaShape s = ShapeOfMma(mma);
+  return in != nullptr && s.k >= in->k && std::max(s.m, s.n) >= kM;
+}
+
+std::optional<StagedMmaPlan> Wgmma::Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                         const StagedTile& b, bool by_tma) const {
+  if (!target.has(kWgmma) || num_warps % kGroupWarps != 0) return std::nullopt;
   if ((a != nullptr && !a->fits_tma()) || !b.fits_tma()) return std::nullopt;
   const Instruction* in = FindInstruction(mma);
   if (in == nullptr) return std::nullopt;
   const std::optional<Roles> roles = ChooseRoles(*in, a, b, by_tma);
   if (!roles) return std::nullopt;
   const MmaShape s = ShapeOf(mma, *roles);
-  const int64_t groups = num_warps / 4;
+  const int64_t groups = num_warps / kGroupWarps;
   const int groups_m = static_cast<int>(std::min<int64_t>(groups, std::max<int64_t>(1, s.m / kM)));
   const int groups_n = static_cast<int>(groups / groups_m);
   int64_t most_n = kMostN;
@@ -120,125 +177,68 @@ std::optional<WgmmaPlan> PlanOf(const Target& target, int num_warps, const ir::O
   return PlanWith(*in, mma, *roles, instruction_n, groups_m, groups_n);
 }
 
-Layout InProduct(Layout layout, bool swapped) { return swapped ? layout.Permute({1, 0}) : layout; }
-
-}  // namespace
-
-Layout WgmmaPlan::ResultLayout() const { return InProduct(WgmmaLayout(tile, Operand::kC), swapped); }
-Layout WgmmaPlan::FirstLayout() const { return InProduct(WgmmaLayout(tile, Operand::kA), swapped); }
-
-int WgmmaWarps(const ir::Op& mma) {
+// 64 accumulators in a thread, or 128 where that takes too many warps.
+int Wgmma::PreferredWarps(const ir::Op& mma) const {
   const MmaShape s = ShapeOfMma(mma);
   int64_t groups = 1;
   while (groups < 2 && s.m * s.n > kGroupThreads * 64 * groups) groups *= 2;
-  return static_cast<int>(4 * groups);
+  return static_cast<int>(kGroupWarps * groups);
 }
 
-std::optional<WgmmaPlan> PlanWgmma(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
-                                   const StagedTile& b) {
-  // TMA brings what the products read: nobody converts it in between.
-  return IsProduct(mma) && a.tma_converts() && b.tma_converts() ? PlanOf(target, num_warps, mma, &a, b, true)
-                                                                : std::nullopt;
-}
-
-std::optional<WgmmaPlan> PlanWgmmaOfCopies(const Target& target, int num_warps, const ir::Op& mma) {
-  if (!IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
-  std::optional<StagedTile> a;
-  if (CopyOf(mma, 0) != nullptr) {
-    a = StagedOperandOf(mma, 0);
-  } else if (!IsInvariant(mma, 0)) {
-    for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
-      if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
-    }
-  }
-  return PlanOf(target, num_warps, mma, a ? &*a : nullptr, StagedOperandOf(mma, 1).value(), false);
-}
-
-bool WgmmaCanDoAll(const Target& target, int num_warps, const ir::Op& copy) {
-  for (int i = 0; i < copy.num_results(); ++i) {
-    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
-      if (!PlanWgmmaOfCopies(target, num_warps, *use->owner)) return false;
-    }
-  }
-  return true;
-}
-
-int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {
-  if (!target.has(kWgmma) || !IsProduct(mma)) return 0;
+// As many as its result has, at most 64 in a thread.
+int64_t Wgmma::SumsApart(int num_warps, const ir::Op& mma) const {
   const Instruction* in = FindInstruction(mma);
   if (in == nullptr || !Promotes(*in, mma)) return 0;
   return std::min(mma.result(0)->type().num_elements(), kMostPromoted / 2 * 32 * num_warps);
 }
 
-bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma) {
-  return IsProduct(mma) && CopyOf(mma, 0) == nullptr && IsInvariant(mma, 0) &&
-         PlanWgmmaOfCopies(target, num_warps, mma).has_value();
+void Wgmma::Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const {
+  codegen::Decide<Decision::kInstruction>(module, mma, name());
+  codegen::Decide<Decision::kShape>(module, mma, {plan.instruction_m, plan.instruction_n, plan.instruction_k});
+  codegen::Decide<Decision::kWarpgroups>(module, mma, {plan.groups_m, plan.groups_n});
+  if (plan.swapped) codegen::Decide<Decision::kSwapped>(module, mma, true);
+  if (plan.held) codegen::Decide<Decision::kHeld>(module, mma, true);
+  if (plan.promotes) codegen::Decide<Decision::kPromotes>(module, mma, true);
 }
 
-void Decide(ir::Module* module, ir::Op* mma, const WgmmaPlan& plan) {
-  Decide<Decision::kInstruction>(module, mma, kByWgmma);
-  Decide<Decision::kShape>(module, mma, {kM, plan.tile.instruction_n, plan.k});
-  Decide<Decision::kWarpgroups>(module, mma, {plan.tile.groups_m, plan.tile.groups_n});
-  if (plan.swapped) Decide<Decision::kSwapped>(module, mma, true);
-  if (plan.held) Decide<Decision::kHeld>(module, mma, true);
-  if (plan.promotes) Decide<Decision::kPromotes>(module, mma, true);
-}
-
-std::optional<WgmmaPlan> WgmmaPlanOf(const ir::Op& mma) {
-  if (InstructionOf(mma) != kByWgmma) return std::nullopt;
+StagedMmaPlan Wgmma::PlanOf(const ir::Op& mma) const {
   const auto shape = DecisionOf<Decision::kShape>(mma).value(), groups = DecisionOf<Decision::kWarpgroups>(mma).value();
-  const Roles roles = {DecisionOf<Decision::kSwapped>(mma), DecisionOf<Decision::kHeld>(mma)};
-  WgmmaPlan p = PlanWith(*FindInstruction(mma), mma, roles, static_cast<int>(shape[1]), static_cast<int>(groups[0]),
-                         static_cast<int>(groups[1]));
+  StagedMmaPlan p = PlanWith(*FindInstruction(mma), mma, DecidedRoles(mma), static_cast<int>(shape[1]),
+                             static_cast<int>(groups[0]), static_cast<int>(groups[1]));
   p.promotes = DecisionOf<Decision::kPromotes>(mma);
   return p;
 }
 
-std::string WgmmaFault(const ir::Op& mma, int num_warps) {
-  const bool wgmma = InstructionOf(mma) == kByWgmma;
-  const Roles roles = {DecisionOf<Decision::kSwapped>(mma), DecisionOf<Decision::kHeld>(mma)};
-  const bool promotes = DecisionOf<Decision::kPromotes>(mma);
-  if (!wgmma) return roles.swapped || roles.held || promotes ? "only wgmma is swapped, held or promotes" : "";
+std::string Wgmma::Fault(const ir::Op& mma, int num_warps) const {
   const Instruction* in = FindInstruction(mma);
   if (in == nullptr) return "wgmma does not multiply these types";
   const auto shape = DecisionOf<Decision::kShape>(mma), groups = DecisionOf<Decision::kWarpgroups>(mma);
   if (!shape || shape->size() != 3 || !groups || groups->size() != 2) return "wgmma has a shape and warpgroups";
   const int64_t n = (*shape)[1], groups_m = (*groups)[0], groups_n = (*groups)[1];
+  const Roles roles = DecidedRoles(mma);
   const MmaShape s = ShapeOf(mma, roles);
   if ((*shape)[0] != kM || (*shape)[2] != in->k || n < 8 || n > kMostN) return "there is no wgmma of this shape";
-  if (4 * groups_m * groups_n != num_warps) return absl::StrCat("its warpgroups are not ", num_warps, " warps");
+  if (kGroupWarps * groups_m * groups_n != num_warps)
+    return absl::StrCat("its warpgroups are not ", num_warps, " warps");
   if (s.m < kM * groups_m || s.n < n * groups_n || s.k < in->k)
     return "its warpgroups have more rows or columns than the product";
-  if (promotes != Promotes(*in, mma)) return "it promotes where sums are short and that was not allowed";
-  const ir::Op *a = mma.operand(0)->def(), *b = mma.operand(1)->def();
-  const auto in_stage = [](const ir::Op* def) { return IsFetch(def) || gpu::StageTileOp::Is(def); };
-  if (!in_stage(b) || (!in_stage(a) && (roles.swapped || roles.held)))
-    return "what wgmma reads from a stage does not lie in one";
-  if (in->transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
-  const auto operand = [&](int i) -> std::optional<LoadedOperand> {
-    if (gpu::StageTileOp::Is(mma.operand(i)->def())) return StagedOperandOf(mma, i);
-    return LoadedOperandOf(mma, i);
-  };
-  const std::optional<LoadedOperand> left = operand(0), right = operand(1);
-  const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
-  if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
-  // One that is in registers may lie in any order.
-  if (in_stage(a) && !roles.held && !along_k(roles.swapped ? right : left))
-    return "its first operand does not lie along K, and is not held";
-  return "";
+  if (DecisionOf<Decision::kPromotes>(mma) != Promotes(*in, mma))
+    return "it promotes where sums are short and that was not allowed";
+  return OperandFault(*in, roles, mma);
 }
 
-StagedTile StagedLhs(const ir::Op& mma) {
-  const ir::Type type = mma.operand(0)->type();
-  StagedTile t;
-  t.lhs = t.k_major = true;
-  t.element_bits = ir::MemoryBits(type.elem());
-  t.mn = type.shape()[0];
-  t.k = type.shape()[1];
-  t.contiguous = 1;
-  t.other = 0;
-  t.swizzle = static_cast<int>(std::min<int64_t>(128, t.k * t.element_bits / 8));
-  return t;
+}  // namespace
+
+const StagedMmaKind& WgmmaKind() {
+  static const Wgmma kind;
+  return kind;
+}
+
+WgmmaForm WgmmaFormOf(const StagedMmaPlan& plan, const ir::Op& mma) {
+  const Instruction& in = *FindInstruction(mma);
+  return {absl::StrCat("wgmma.mma_async.sync.aligned.m", plan.instruction_m, "n", plan.instruction_n, "k",
+                       plan.instruction_k, ".", WithSigns(mma, in.types, plan.swapped)),
+          in.scales, in.transposes};
 }
 
 }  // namespace tile::codegen

@@ -6,7 +6,7 @@
 //     cycles = candidates.Became(*program.function, program.fit);
 //   }
 //
-// The cost of a candidate is estimated from the products of the kernel's loops (ProductLoop), before any pass runs.
+// The cost of a candidate is estimated (cost.h) from the products of the kernel's loops, before any pass runs.
 // Only the passes find out how many stages it gets, and whether it fits: shared memory by the account of the pass
 // `account-memory` (plan/resources/shared_use.h), registers by what lives at once. So candidates are tried in the order
 // of their estimates, mostly TMA, copies by all threads, nothing; more stages before fewer. Then costs are those of
@@ -19,14 +19,12 @@
 #include <optional>
 #include <vector>
 
-#include "absl/types/span.h"
+#include "codegen/plan/resources/cost.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
 
 namespace tile::codegen {
 
-// How loops over products may be compiled: loads where they are used, or ahead, by all threads or by a warp that does nothing else.
-enum class Ahead : uint8_t { kNothing, kCopies, kTma };
 // Which way a program takes, after the pass `fetch`.
 Ahead AheadOf(const ir::Function& function);
 
@@ -42,18 +40,6 @@ struct Candidate {
 // Whether a candidate can be compiled, or of which resource it needs too much: another candidate may need less.
 enum class Fit : uint8_t { kFits, kTooMuchShared, kTooManyRegisters };
 
-// What a loop over products does in an iteration.
-struct ProductLoop {
-  double bytes = 0;      // of operands that it loads
-  double macs = 0;       // of f16, or as many as take as long
-  bool on_cores = true;  // tensor cores multiply them
-};
-std::vector<ProductLoop> ProductLoopsOf(const ir::Function& function);
-
-// Cycles of a multiprocessor for an iteration of each loop: the longest of loading, multiplying and waiting, where they overlap, else
-// their sum. `blocks`: that are resident, one of which works while another waits.
-double CyclesOf(absl::Span<const ProductLoop> loops, Ahead ahead, int stages, int blocks);
-
 class Candidates {
  public:
   // `descriptors`: the kernel may take TMA descriptors. `num_warps`: of all candidates, as the user says, or 0.
@@ -66,6 +52,7 @@ class Candidates {
   double Became(const ir::Function& program, Fit fit);
 
  private:
+  const CostModel cost_;
   const std::vector<ProductLoop> loops_;
   std::vector<Candidate> left_;  // the cheapest first
   Candidate last_;

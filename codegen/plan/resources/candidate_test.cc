@@ -70,14 +70,18 @@ TEST(Candidates, LoopsAreCounted) {
 TEST(Candidates, MoreOverlapCostsNoMore) {
   const auto m = Products("bf16");
   const std::vector<ProductLoop> loops = ProductLoopsOf(*m->functions[0]);
-  for (const Ahead ahead : {Ahead::kCopies, Ahead::kTma}) {
-    for (int stages = 2; stages < tuning::kMostStages; ++stages) {
-      EXPECT_LE(CyclesOf(loops, ahead, stages + 1, 1), CyclesOf(loops, ahead, stages, 1));
-      EXPECT_LE(CyclesOf(loops, ahead, stages, 2), CyclesOf(loops, ahead, stages, 1));
+  for (const Target& target : AllTargets()) {
+    SCOPED_TRACE(target.arch);
+    const CostModel cost(target);
+    for (const Ahead ahead : {Ahead::kCopies, Ahead::kTma}) {
+      for (int stages = 2; stages < tuning::kMostStages; ++stages) {
+        EXPECT_LE(cost.CyclesOf(loops, ahead, stages + 1, 1), cost.CyclesOf(loops, ahead, stages, 1));
+        EXPECT_LE(cost.CyclesOf(loops, ahead, stages, 2), cost.CyclesOf(loops, ahead, stages, 1));
+      }
     }
+    EXPECT_LT(cost.CyclesOf(loops, Ahead::kTma, 3, 1), cost.CyclesOf(loops, Ahead::kCopies, 3, 1));
+    EXPECT_LT(cost.CyclesOf(loops, Ahead::kCopies, 2, 1), cost.CyclesOf(loops, Ahead::kNothing, 0, 1));
   }
-  EXPECT_LT(CyclesOf(loops, Ahead::kTma, 3, 1), CyclesOf(loops, Ahead::kCopies, 3, 1));
-  EXPECT_LT(CyclesOf(loops, Ahead::kCopies, 2, 1), CyclesOf(loops, Ahead::kNothing, 0, 1));
 }
 
 TEST(Candidates, TheFirstIsTheDeepestRingOfTheFastestKind) {
@@ -106,16 +110,17 @@ TEST(Candidates, WhatWouldBeTheSameIsNotTried) {
   Candidates candidates(*FindTarget(90), *m->functions[0], true);
   ASSERT_TRUE(candidates.Next(kAnything));
   EXPECT_EQ(candidates.Became(*m->functions[0], Fit::kTooManyRegisters),
-            CyclesOf(ProductLoopsOf(*m->functions[0]), Ahead::kNothing, 0, 1));
+            CostModel(*FindTarget(90)).CyclesOf(ProductLoopsOf(*m->functions[0]), Ahead::kNothing, 0, 1));
   EXPECT_FALSE(candidates.Next(kAnything));
 }
 
 TEST(Candidates, NothingDearerIsTried) {
   const auto m = Products("bf16");
   const std::vector<ProductLoop> loops = ProductLoopsOf(*m->functions[0]);
+  const CostModel cost(*FindTarget(90));
   Candidates candidates(*FindTarget(90), *m->functions[0], true);
-  EXPECT_FALSE(candidates.Next(CyclesOf(loops, Ahead::kTma, tuning::kMostStages, 1)));
-  EXPECT_TRUE(candidates.Next(CyclesOf(loops, Ahead::kNothing, 0, 1)));
+  EXPECT_FALSE(candidates.Next(cost.CyclesOf(loops, Ahead::kTma, tuning::kMostStages, 1)));
+  EXPECT_TRUE(candidates.Next(cost.CyclesOf(loops, Ahead::kNothing, 0, 1)));
 }
 
 }  // namespace

@@ -8,11 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/work_of_blocks.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/copy_pieces.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/device_tensor_map.h"
@@ -27,9 +28,7 @@ namespace {
 
 constexpr int64_t kBarrierBytes = 1024;
 
-int64_t SharedArray(const ir::Op& op) {
-  return op.result(0)->type().num_elements() * ir::MemoryBits(op.result(0)->type().elem()) / 8 + 16;
-}
+int64_t SharedArray(const ir::Op& op) { return BytesOf(op.result(0)->type()) + 16; }
 
 // No block waits for another, which in a persistent grid may start only after it has ended.
 bool IsIndependent(const ir::Function& function) {
@@ -101,12 +100,11 @@ int MostCopyStages(int64_t stage_bytes) {
                                               tuning::kMostCopyStages, tuning::kMostSmallCopyStages));
 }
 
-// Of left operands that stay in shared memory for a loop; others of products by wgmma are in registers, or copied.
+// Of left operands that stay in shared memory for a loop; others of products that read stages are in registers, or copied.
 int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<const ir::Op*>& products) {
   int64_t bytes = 0;
   for (const ir::Op* mma : products) {
-    const ir::Type t = mma->operand(0)->type();
-    if (StagesLhs(target, num_warps, *mma)) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+    if (StagesLhs(target, num_warps, *mma)) bytes += BytesOf(mma->operand(0)->type());
   }
   return bytes;
 }
@@ -118,7 +116,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   int64_t stage = 0, wide = 0, other = 0, exchanged = 0;
   bool only_copies = true, by_rows = false;
   std::vector<const ir::Op*> products, copies;
-  const auto by_wgmma = [&](int warps, const ir::Op& mma) { return PlanWgmmaOfCopies(target, warps, mma).has_value(); };
+  const auto from_stages = [&](int warps, const ir::Op& mma) { return PlanCopied(target, warps, mma).has_value(); };
   ir::Walk(function.body(), [&](ir::Op* op) {
     if (ir::AllocSharedOp::Is(op)) other += SharedArray(*op);
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) {
@@ -129,11 +127,10 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     }
     if (!IsProduct(*op)) return;
     products.push_back(op);
-    by_rows = by_rows || (WorksOnRows(*op) && by_wgmma(plan->num_warps, *op));
+    by_rows = by_rows || (WorksOnRows(*op) && from_stages(plan->num_warps, *op));
     int64_t bytes = 0;
     for (int i = 0; i < 2; ++i) {
-      const ir::Type t = op->operand(i)->type();
-      if (CopyOf(*op, i) == nullptr) bytes += t.num_elements() * ir::MemoryBits(t.elem()) / 8;
+      if (CopyOf(*op, i) == nullptr) bytes += BytesOf(op->operand(i)->type());
     }
     only_copies = only_copies && bytes == 0;
     exchanged = std::max(exchanged, bytes);
@@ -148,20 +145,20 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   // What a warp reads serves more results in larger pieces: of 64 x 64 it reads two thirds of what pieces of 64 x 32
   // take. Warps of another block keep the multiprocessor busy.
   const bool chooses_warps = options.num_warps == 0 && only_copies && stages(2) >= tuning::kStagesForTwoBlocks;
-  // But a product that wgmma can do keeps the warps for that.
-  const auto keeps_wgmma = [&](int warps) {
+  // But a product that can read stages keeps the warps for that.
+  const auto keeps_groups = [&](int warps) {
     return std::all_of(products.begin(), products.end(),
-                       [&](const ir::Op* mma) { return !by_wgmma(2 * warps, *mma) || by_wgmma(warps, *mma); });
+                       [&](const ir::Op* mma) { return !from_stages(2 * warps, *mma) || from_stages(warps, *mma); });
   };
   const int64_t data = chooses_warps ? MostLiveData(function).words : 0;
   while (chooses_warps && plan->num_warps > 4 && data <= 16 * plan->num_warps * tuning::kMostLive &&
-         keeps_wgmma(plan->num_warps / 2)) {
+         keeps_groups(plan->num_warps / 2)) {
     plan->num_warps /= 2;
   }
-  if (target.has(kWgmma)) live = LiveBesideStages(target, plan->num_warps, function);
-  int64_t apart = 0, beside = tuning::kBesideWgmma;
+  if (StagedKindOn(target) != nullptr) live = LiveBesideStages(target, plan->num_warps, function);
+  int64_t apart = 0, beside = tuning::kBesideStaged;
   for (const ir::Op* mma : products) {
-    if (by_wgmma(plan->num_warps, *mma)) {
+    if (from_stages(plan->num_warps, *mma)) {
       apart = std::max(apart, SumsApart(target, plan->num_warps, *mma));
     } else {
       beside = tuning::kFragmentRegisters;
@@ -172,7 +169,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   const auto in_pieces = [&](int blocks, int64_t beside_ring, WholePieces least = WholePieces::kMoreThanTwo) {
     const PieceRing ring = PlanPieces(
         target, plan->num_warps, copies, target.shared_bytes_of(blocks) - other - beside_ring,
-        [&](const ir::Op& mma) { return by_wgmma(plan->num_warps, mma); }, least);
+        [&](const ir::Op& mma) { return from_stages(plan->num_warps, mma); }, least);
     if (ring.bytes == 0) return false;
     plan->blocks = blocks;
     plan->stages = ring.pieces;
@@ -182,8 +179,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     return true;
   };
   if (stages(1) < 2) return in_pieces(1, exchanged);
-  const bool whole =
-      std::all_of(products.begin(), products.end(), [&](const ir::Op* mma) { return by_wgmma(plan->num_warps, *mma); });
+  const bool whole = std::all_of(products.begin(), products.end(),
+                                 [&](const ir::Op* mma) { return from_stages(plan->num_warps, *mma); });
   // Of three warpgroups in blocks of their own, one is more often at its products while others work on rows than of two whose products
   // are late: attention with heads of 64, 64 queries, 128 keys, four places for operands: 560 us; two blocks of three stages: 598.
   const int64_t each = (live + apart) / threads + tuning::kBesideLate;
@@ -257,7 +254,7 @@ std::optional<Schedule> MakeSchedule(const Target& target, const ir::Function& f
     s.why = "as told";
   } else if (const int warps = WarpsOfFetches(function); warps > 0) {
     s.num_warps = warps;
-    s.why = "warpgroups for wgmma";
+    s.why = absl::StrCat("warpgroups for ", StagedKindOn(target)->name());
   } else {
     WarpChoice choice = FewestWarps(target, function, options.aligned);
     s.num_warps = choice.num_warps;

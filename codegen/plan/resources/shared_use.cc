@@ -12,8 +12,8 @@
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
-#include "codegen/plan/mma/mma_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/staging/staging.h"
@@ -125,7 +125,7 @@ class Accountant {
     if (stage.conversion_buffers > 0) account_.Reserve(CopyBarrierBytes(stage.conversion_buffers), 8);
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
-        if (InstructionOf(*use->owner) == kByWgmma && DecisionOf<Decision::kStagesLhs>(*use->owner))
+        if (KindOf(*use->owner).reads_stages() && DecisionOf<Decision::kStagesLhs>(*use->owner))
           account_.ReserveKept(use->owner->operand(0), loop.block(),
                                static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
       }
@@ -190,23 +190,29 @@ class Accountant {
   }
 
   void Product(Op* op) {
-    const auto wgmma = WgmmaPlanOf(*op);
     if (FetchOf(*op) != nullptr) return;
-    if (wgmma) {
-      const bool in_memory = CopyOf(*op, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(*op);
-      if (!in_memory) Exchange(LayoutOrScalar(op->operand(0)), WgmmaLayout(wgmma->tile, Operand::kA), op->operand(0));
-    } else if (const auto mma = MmaPlanOf(*op)) {
-      ProductBySync(op, *mma);
-    } else {
-      ProductByFma(op);
+    switch (KindOf(*op).operands()) {
+      case OperandsBy::kStages: return ExchangeOperands(*op);
+      case OperandsBy::kFragments: return ProductOfFragments(op);
+      case OperandsBy::kElements: return ProductOfElements(op);
     }
   }
 
-  void ProductBySync(Op* op, const MmaPlan& plan) {
+  // Those that come from registers, one after the other.
+  void ExchangeOperands(const Op& op) {
+    for (int i = 0; i < 2; ++i) {
+      if (CopyOf(op, i) != nullptr) continue;
+      const std::optional<Layout> fragment = KindOf(op).FragmentLayout(op, i);
+      if (fragment) Exchange(LayoutOrScalar(op.operand(i)), *fragment, op.operand(i));
+    }
+  }
+
+  void ProductOfFragments(Op* op) {
     int64_t parts = 1;
+    const int64_t steps = KindOf(*op).StepsAlongK(*op);
     // Pieces of an operand set the steps along K of the other one.
     if (!HasPieces(*op)) {
-      while (MmaExchangeBytes(*op, parts) > most_ && plan.tile.k / parts > plan.tile.instruction.k) parts *= 2;
+      while (MmaExchangeBytes(*op, parts) > most_ && parts < steps) parts *= 2;
     }
     const uint64_t bytes = MmaExchangeBytes(*op, parts);
     if (bytes <= most_) {
@@ -215,11 +221,7 @@ class Accountant {
       return;
     }
     DecideParts(op, 1);
-    for (int i = 0; i < 2; ++i) {
-      if (CopyOf(*op, i) != nullptr) continue;
-      const Layout fragment = MmaLayout(plan.tile, i == 0 ? Operand::kA : Operand::kB);
-      Exchange(LayoutOrScalar(op->operand(i)), fragment, op->operand(i));
-    }
+    ExchangeOperands(*op);
   }
 
   static bool HasPieces(const Op& op) {
@@ -229,7 +231,7 @@ class Accountant {
     return false;
   }
 
-  void ProductByFma(Op* op) {
+  void ProductOfElements(Op* op) {
     const int64_t k = ShapeOfMma(*op).k;
     const auto bytes = [&](int64_t parts) {
       uint64_t all = 0;
@@ -315,14 +317,14 @@ uint64_t FragmentBytes(const Layout& source, int bytes, int64_t parts) {
 }
 
 uint64_t MmaExchangeBytes(const Op& mma, int64_t parts) {
-  const MmaTile tile = MmaPlanOf(mma)->tile;
+  const MmaKind& kind = KindOf(mma);
   uint64_t all = 0;
   for (int i = 0; i < 2; ++i) {
     if (CopyOf(mma, i) != nullptr) continue;
     const ir::Type type = mma.operand(i)->type();
     const Layout& source = *LayoutOf(type);
     const int bytes = RegisterBytes(type.element());
-    const Layout fragment = MmaLayout(tile, i == 0 ? Operand::kA : Operand::kB);
+    const Layout fragment = kind.FragmentLayout(mma, i).value();
     if (source != fragment && Convert(source, fragment, 8 * bytes).kind == ConversionKind::kShared)
       all += FragmentBytes(source, bytes, parts);
   }

@@ -43,7 +43,7 @@ bool IsInEachWarp(const Layout& layout);
 uint64_t SharedArrayBytes(ir::Type type);
 // Fragments that go through memory of the product, or one of so many parts of them along K.
 uint64_t FragmentBytes(const Layout& source, int bytes, int64_t parts = 1);
-// Of both operands of a product by mma.sync; 0: none goes through memory. More than MostExchange that cannot come in parts along K
+// Of both operands of a product that takes fragments; 0: none goes through memory. More than MostExchange that cannot come in parts along K
 // comes to registers, by conversions of layouts.
 uint64_t MmaExchangeBytes(const ir::Op& mma, int64_t parts = 1);
 

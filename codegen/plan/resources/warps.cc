@@ -10,7 +10,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
-#include "codegen/plan/mma/wgmma_plan.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/candidate.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
@@ -146,7 +146,9 @@ class Held {
     only_loads_ = only_loads_ && multiplies;
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
     if (multiplies) data_ = MostLiveData(function).words;
-    share_ = chain_rows_ > 0 ? tuning::ChainShare(target) : products_.empty() ? memory : tuning::kProducts;
+    share_ = chain_rows_ > 0     ? tuning::ChainShare(StagedKindOn(target) != nullptr)
+             : products_.empty() ? memory
+                                 : tuning::kProducts;
   }
 
   bool HoldsLargest(int warps) const {
@@ -155,7 +157,7 @@ class Held {
     if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
     if (TwoWarpgroupsDo(warps) && largest_ <= 32 * tuning::kTwoWarpgroups.largest * warps) return true;
-    return target_.has(kWgmma) && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
+    return StagedKindOn(target_) != nullptr && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
   }
 
   // Of all tiles that live at once.
@@ -194,7 +196,7 @@ class Held {
   bool TwoWarpgroupsDo(int warps) const {
     return chain_rows_ == 0 && warps == 8 && !products_.empty() &&
            std::all_of(products_.begin(), products_.end(),
-                       [&](const ir::Op* mma) { return PlanWgmmaOfCopies(target_, warps, *mma).has_value(); });
+                       [&](const ir::Op* mma) { return PlanCopied(target_, warps, *mma).has_value(); });
   }
 
   const Target& target_;

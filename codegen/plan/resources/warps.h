@@ -32,7 +32,7 @@ struct RowWork {
 };
 RowWork RowWorkOf(const ir::Function& function, bool aligned);
 
-// Registers of 32 bits that tiles take at once, in all threads; left operands that wgmma reads from shared memory take none.
+// Registers of 32 bits that tiles take at once, in all threads; left operands that instructions read from shared memory take none.
 int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function);
 
 // The first of 1, 2, 4, … warps whose registers hold the largest tile and all that live at once, each within its share; the most that a

@@ -9,7 +9,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/gpu/ops.h"
-#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -228,19 +228,17 @@ class Counter {
   void Product(const Op& op, double times) {
     const MmaShape s = ShapeOfMma(op);
     const double macs = static_cast<double>(std::max<int64_t>(1, s.batch) * s.m * s.n * s.k);
-    const std::string instruction(InstructionOf(op));
+    const MmaKind& kind = KindOf(op);
     const int bits = ir::MemoryBits(ir::MmaOp(op).lhs()->type().elem());
     const bool async = DecisionOf<Decision::kAsync>(op) || DecisionOf<Decision::kOverlaps>(op);
-    if (instruction == kByMmaSync)
-      work_.instructions += times * macs / (16 * 8 * (256.0 / bits)) * 1.75;  // fragments, too
-    if (instruction == kByFma) work_.instructions += times * macs / kWarp * 1.1;
+    work_.instructions += times * kind.WarpInstructions(macs, bits);
     if (DecisionOf<Decision::kPromotes>(op)) work_.instructions += times * static_cast<double>(s.m * s.n) / kWarp;
     for (ProductWork& p : work_.products) {
-      if (p.instruction != instruction || p.element_bits != bits || p.async != async) continue;
+      if (p.kind != &kind || p.element_bits != bits || p.async != async) continue;
       p.macs += times * macs;
       return;
     }
-    work_.products.push_back({instruction, bits, async, times * macs});
+    work_.products.push_back({&kind, bits, async, times * macs});
   }
 
   void Access(const Op& op, double times) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/schedule.h"
 #include "ir/module.h"
 
@@ -30,9 +31,9 @@ struct LaunchSizes {
 
 // Products by one instruction.
 struct ProductWork {
-  std::string instruction;  // "wgmma", "mma.sync", "fma"
-  int element_bits = 0;     // of the operands
-  bool async = false;       // other instructions run beside them in the same warps
+  const MmaKind* kind = nullptr;
+  int element_bits = 0;  // of the operands
+  bool async = false;    // other instructions run beside them in the same warps
   double macs = 0;
 };
 
@@ -42,7 +43,7 @@ struct Work {
   double unique_loaded = 0, unique_stored = 0;  // bytes of all tensors whose size is known, once
   bool unique_known = true;
   std::vector<ProductWork> products;
-  double instructions = 0;  // of warps, products by wgmma left out
+  double instructions = 0;  // of warps
   double specials = 0;      // results of special functions
   double waits = 0;         // times that the block waits for memory with nothing else to do
   double atomics = 0;

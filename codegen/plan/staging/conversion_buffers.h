@@ -1,8 +1,8 @@
-// Operands that TMA brings as they are in memory and threads widen, from 8 bits to 16, before wgmma reads them. They lie in the stage as
+// Operands that TMA brings as they are in memory and threads widen, from 8 bits to 16, before products read them. They lie in the stage as
 // they came, and are widened into one of a few places that are no part of any stage:
 //
-//   stage of iteration i     [keys][values of 8 bits]     TMA → keys: wgmma; values: all threads
-//   place of iteration i     [values of f16]              all threads → wgmma
+//   stage of iteration i     [keys][values of 8 bits]     TMA → keys: products; values: all threads
+//   place of iteration i     [values of f16]              all threads → products
 //
 // So whoever reads the wide tile an iteration late keeps its place and not the stage. A place is written again when all warps are done with
 // it: of two warpgroups that are half an iteration apart, the first writes while the second still reads what is two iterations old.

@@ -1,0 +1,124 @@
+#include "codegen/plan/mma/staged_mma.h"
+
+#include <algorithm>
+
+#include "codegen/analysis/product_chain.h"
+#include "codegen/target/decisions.h"
+#include "ir/op_views.h"
+
+namespace tile::codegen {
+namespace {
+
+const StagedMmaKind* AsStaged(const MmaKind* kind) {
+  return kind != nullptr && kind->reads_stages() ? static_cast<const StagedMmaKind*>(kind) : nullptr;
+}
+
+bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
+
+}  // namespace
+
+Layout StagedMmaPlan::ResultLayout() const { return kind->ResultLayoutOf(*this); }
+Layout StagedMmaPlan::FirstLayout() const { return kind->FirstLayoutOf(*this); }
+
+bool StagedMmaKind::Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const {
+  const bool fetched = FetchOf(*mma) != nullptr;
+  const std::optional<StagedMmaPlan> plan =
+      fetched ? PlanFetched(target, num_warps, *mma, *StagedOperandOf(*mma, 0), *StagedOperandOf(*mma, 1))
+              : PlanCopied(target, num_warps, *mma);
+  if (!plan || plan->kind != this) return false;
+  Decide(module, mma, *plan);
+  if (!fetched && StagesLhs(target, num_warps, *mma)) codegen::Decide<Decision::kStagesLhs>(module, mma, true);
+  return true;
+}
+
+Layout StagedMmaKind::ResultLayout(int, const ir::Op& mma) const { return PlanOf(mma).ResultLayout(); }
+
+std::optional<Layout> StagedMmaKind::FragmentLayout(const ir::Op& mma, int operand) const {
+  if (operand != 0 || FetchOf(mma) != nullptr || LhsInMemory(mma)) return std::nullopt;
+  return PlanOf(mma).FirstLayout();
+}
+
+int64_t StagedMmaKind::StepsAlongK(const ir::Op& mma) const { return PlanOf(mma).steps(); }
+
+// The few that begin products; nothing brings operands.
+double StagedMmaKind::WarpInstructions(double, int) const { return 0; }
+
+double StagedMmaKind::MacsPerCycle(const Machine& machine, int element_bits) const {
+  return machine.staged_macs * 16 / element_bits;
+}
+
+const StagedMmaKind* StagedKindOn(const Target& target) {
+  for (const MmaKind* kind : MmaKinds()) {
+    if (const StagedMmaKind* staged = AsStaged(kind); staged != nullptr && staged->IsOn(target))
+      return staged;
+  }
+  return nullptr;
+}
+
+bool MultipliesFromTma(const Target& target) { return target.has(kTma) && StagedKindOn(target) != nullptr; }
+
+std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
+                                         const StagedTile& b) {
+  const StagedMmaKind* kind = StagedKindOn(target);
+  // TMA brings what the products read: nobody converts it in between.
+  if (kind == nullptr || !IsProduct(mma) || !a.tma_converts() || !b.tma_converts()) return std::nullopt;
+  return kind->Plan(target, num_warps, mma, &a, b, true);
+}
+
+std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma) {
+  const StagedMmaKind* kind = StagedKindOn(target);
+  if (kind == nullptr || !IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
+  std::optional<StagedTile> a;
+  if (CopyOf(mma, 0) != nullptr) {
+    a = StagedOperandOf(mma, 0);
+  } else if (!IsInvariant(mma, 0)) {
+    for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
+      if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
+    }
+  }
+  return kind->Plan(target, num_warps, mma, a ? &*a : nullptr, StagedOperandOf(mma, 1).value(), false);
+}
+
+bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy) {
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      if (!PlanCopied(target, num_warps, *use->owner)) return false;
+    }
+  }
+  return true;
+}
+
+int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {
+  const StagedMmaKind* kind = StagedKindOn(target);
+  return kind != nullptr && IsProduct(mma) ? kind->SumsApart(num_warps, mma) : 0;
+}
+
+int PreferredWarps(const Target& target, const ir::Op& mma) {
+  const StagedMmaKind* kind = StagedKindOn(target);
+  return kind == nullptr ? 0 : kind->PreferredWarps(mma);
+}
+
+bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma) {
+  return IsProduct(mma) && CopyOf(mma, 0) == nullptr && IsInvariant(mma, 0) &&
+         PlanCopied(target, num_warps, mma).has_value();
+}
+
+StagedTile StagedLhs(const ir::Op& mma) {
+  const ir::Type type = mma.operand(0)->type();
+  StagedTile t;
+  t.lhs = t.k_major = true;
+  t.element_bits = ir::MemoryBits(type.elem());
+  t.mn = type.shape()[0];
+  t.k = type.shape()[1];
+  t.contiguous = 1;
+  t.other = 0;
+  t.swizzle = static_cast<int>(std::min<int64_t>(128, t.k * t.element_bits / 8));
+  return t;
+}
+
+std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma) {
+  const StagedMmaKind* kind = AsStaged(&KindOf(mma));
+  return kind == nullptr ? std::nullopt : std::optional(kind->PlanOf(mma));
+}
+
+}  // namespace tile::codegen

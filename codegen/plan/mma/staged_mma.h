@@ -1,0 +1,101 @@
+// Products by instructions that read operands from shared memory: both of them, or the right one with the left one in registers. Warps share the
+// tile in groups, each of which executes an instruction together.
+//
+//   if (std::optional<StagedMmaPlan> p = PlanFetched(target, num_warps, mma, a, b)) …   // nullopt: no such kind can do it
+//   if (std::optional<StagedMmaPlan> p = PlanCopied(target, num_warps, mma)) …
+//   if (auto p = StagedMmaPlanOf(mma)) p->ResultLayout()                                // once it is decided
+//
+// Pure functions.
+#ifndef TILE_CODEGEN_PLAN_MMA_STAGED_MMA_H_
+#define TILE_CODEGEN_PLAN_MMA_STAGED_MMA_H_
+
+#include <optional>
+
+#include "codegen/layout/layout.h"
+#include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/staging/staging.h"
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+class StagedMmaKind;
+
+struct StagedMmaPlan {
+  const StagedMmaKind* kind = nullptr;
+  // Of the product as the instruction computes it: of a swapped one, M is the result's second dimension.
+  int64_t m = 0, n = 0, k = 0;
+  int instruction_m = 0, instruction_n = 0, instruction_k = 0;
+  int element_bits = 0;            // of the operands
+  int groups_m = 1, groups_n = 1;  // groups of warps along M and N
+  // It computes C^T = B^T A^T: the right operand is its first.
+  bool swapped = false;
+  // Its first operand lies across in its stage, in an order in which the instruction does not read this type: threads load it to registers.
+  bool held = false;
+  // The instruction adds up in too few bits: the sums of each iteration begin with zero, and add.f32 adds them to the others.
+  bool promotes = false;
+
+  int first() const { return swapped ? 1 : 0; }  // the operand of the product that is the first of the instruction
+  int64_t group_rows() const { return m / groups_m; }
+  int64_t group_columns() const { return n / groups_n; }
+  int64_t steps() const { return k / instruction_k; }
+  // Of the product's result, and of its operand first() where that comes from registers.
+  Layout ResultLayout() const;
+  Layout FirstLayout() const;
+};
+
+class StagedMmaKind : public MmaKind {
+ public:
+  using MmaKind::MmaKind;
+
+  // The operands lie so in stages; with the left one in registers if `a` is null. `by_tma`: TMA brings both, as the product reads them.
+  virtual std::optional<StagedMmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                            const StagedTile& b, bool by_tma) const = 0;
+  // Registers of 32 bits, over all threads, for sums that are kept apart until they are added to the others (StagedMmaPlan::promotes).
+  virtual int64_t SumsApart(int num_warps, const ir::Op& mma) const = 0;
+  // Warps that the product should have.
+  virtual int PreferredWarps(const ir::Op& mma) const = 0;
+
+  virtual StagedMmaPlan PlanOf(const ir::Op& mma) const = 0;
+  virtual void Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const = 0;
+  virtual Layout ResultLayoutOf(const StagedMmaPlan& plan) const = 0;
+  virtual Layout FirstLayoutOf(const StagedMmaPlan& plan) const = 0;
+
+  bool Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const final;
+  Layout ResultLayout(int num_warps, const ir::Op& mma) const final;
+  std::optional<Layout> FragmentLayout(const ir::Op& mma, int operand) const final;
+  int64_t StepsAlongK(const ir::Op& mma) const final;
+  double WarpInstructions(double macs, int element_bits) const final;
+  double MacsPerCycle(const Machine& machine, int element_bits) const final;
+};
+
+// The kind of this target that reads stages; null: it has none.
+const StagedMmaKind* StagedKindOn(const Target& target);
+// It has one, and TMA, which fills stages.
+bool MultipliesFromTma(const Target& target);
+
+// TMA brings both operands to a stage, where they lie so, as the product reads them.
+std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
+                                         const StagedTile& b);
+// The right operand is in a stage that the threads copy (CopyOf); so is the left one, or it is in registers. A loop-invariant left operand stays in
+// shared memory for the whole loop. There is no plan if it feeds several products, because ptxas 13.0 overwrites fragments that live longer
+// than one product with those of the next.
+std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma);
+// There is one for each product that reads what the copy_ahead brings.
+bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy);
+// Registers of 32 bits, over all threads, for sums that are kept apart, if a kind that reads stages does the product.
+int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma);
+// Warps that the product should have, of a target with such a kind.
+int PreferredWarps(const Target& target, const ir::Op& mma);
+
+// Whether it has a plan of copies, and the left operand, loop-invariant, lies in shared memory.
+bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
+// How a loop-invariant left operand is stored there.
+StagedTile StagedLhs(const ir::Op& mma);
+
+// What was decided about the product; nullopt: its operands are not read from stages.
+std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_MMA_STAGED_MMA_H_
