@@ -203,9 +203,9 @@ def _wait_barrier(t: Translator, i: "Any") -> None:
      "CopyAsyncBulkGlobalToClusterSharedInst", "CopyAsyncBulkSharedToClusterSharedInst")
 def _cluster(t: Translator, i: "Any") -> None:
     raise Refusal(f"{kind(i).removesuffix('Inst')}, which reaches other blocks of a cluster",
-                  "write a version of the kernel for single blocks: without clusters, multicast and remote barriers")
+                  "write a version of the kernel for single blocks: without clusters, multicast and remote barriers", "cluster")
 
 
 @row("ClusterLaunchControlTryCancelInst", "ClusterLaunchControlQueryResponseInst")
 def _launch_control(t: Translator, i: "Any") -> None:
-    raise Refusal("cluster launch control, by which a block takes the work of another", "launch one block for each piece of work")
+    raise Refusal("cluster launch control, by which a block takes the work of another", "launch one block for each piece of work", "cluster")

@@ -62,4 +62,4 @@ def check(function: "Any") -> None:
                 raise at(getattr(wait, "tilevm_place", None) or ("", 0, 1), Refusal(
                     "mbarrier.wait in a group of threads for another group, which comes later in the program and would have to run at the same time",
                     "groups run one after the other here: use a version of the kernel without warp specialization, in which the threads that copy "
-                    "are those that compute"))
+                    "are those that compute", "groups"))

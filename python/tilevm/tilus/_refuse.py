@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 class Refusal(Exception):
     """Inside of the translator, which adds the place."""
 
-    def __init__(self, what: str, fix: str) -> None:
+    def __init__(self, what: str, fix: str, code: str = "unsupported") -> None:
+        """`code`: "unsupported" of one schedule, maybe; "groups" and "cluster" of all."""
         super().__init__(what)
-        self.what, self.fix = what, fix
+        self.what, self.fix, self.code = what, fix, code
 
 
 def at(place: "Place", refusal: Refusal) -> UnsupportedError:
     """The error that a program sees."""
     where = f"{place[0]}:{place[1]}:{place[2]}: " if place[0] else ""
-    return UnsupportedError(f"{where}error[tilus.unsupported]: {refusal.what}\n  fix: {refusal.fix}")
+    return UnsupportedError(f"{where}error[tilus.{refusal.code}]: {refusal.what}\n  fix: {refusal.fix}")

@@ -165,7 +165,7 @@ def insert(t: Translator, part: Tile, x: Tile, window: "Sequence[int]", offsets:
     if padded(window) != tuple(window):
         raise Refusal(f"a window of the sizes {list(window)}", "use sizes that are powers of two")
     indices = [_window_number(t, offset, size, whole) for offset, size, whole in zip(offsets, window, x.shape)]
-    return t.w.op(f"insert {t.w.reshape(part, window)}, {x}[{', '.join(map(str, indices))}]", x.shape, x.dtype, typed=True)
+    return t.w.op(f"insert {t.w.reshape(part, window)}, {x}[{', '.join(map(str, indices))}]", x.shape, x.dtype)
 
 
 # --- reductions

@@ -105,7 +105,6 @@ class Translator:
     def run(self) -> str:
         _load_rows()
         f = self.function
-        self.w.place = getattr(f, "tilevm_place", None) or self._first_place()
         head = f"entry @{self.name}({', '.join([*map(self._parameter, f.params), *self._workspace_parameters()])})"
         with self.w.body(head, end="") as line:
             self.w.kinds[line] = "entry"
@@ -116,7 +115,7 @@ class Translator:
         self.w.put("}", "end")
         return self.w.text()
 
-    def _first_place(self) -> "Place":
+    def first_place(self) -> "Place":
         for inst in _scan.instructions(self.function.body):
             place: "Optional[Place]" = getattr(inst, "tilevm_place", None)
             if place:
@@ -284,6 +283,7 @@ def _boolean() -> "Any":
 def translate(function: "Any", name: str) -> "Tuple[str, List[Workspace], Dict[Any, Any]]":
     """The text, the memory that a launch provides, and the expressions of variables that sizes may use. Errors: UnsupportedError names the line of Python, and what would work."""
     t = Translator(function, name)
+    t.w.place = t.first_place()
     try:
         _check(function)
         return t.run(), t.workspaces, t.lets
@@ -296,7 +296,7 @@ def translate(function: "Any", name: str) -> "Tuple[str, List[Workspace], Dict[A
 def _check(function: "Any") -> None:
     if tuple(function.metadata.cluster_blocks) != (1, 1, 1):
         raise Refusal(f"clusters of {' x '.join(map(str, function.metadata.cluster_blocks))} blocks, whose shared memory other blocks see",
-                      "leave self.attrs.cluster_blocks out, or write a version of the kernel for single blocks")
+                      "leave self.attrs.cluster_blocks out, or write a version of the kernel for single blocks", "cluster")
     from ._groups import check
 
     check(function)

@@ -30,12 +30,12 @@ def prepare(module: "Any") -> None:
             original_init(self, script_cls, call_params, build_options, schedules, jit_key)
             return
         for number, schedule in enumerate(schedules):
-            original_init(self, script_cls, call_params, build_options, [schedule], jit_key)
             try:
+                original_init(self, script_cls, call_params, build_options, [schedule], jit_key)
                 self._build_programs()
                 return
-            except (RuntimeError, UnsupportedError):
-                if number == len(schedules) - 1:
+            except (RuntimeError, UnsupportedError) as error:
+                if number == len(schedules) - 1 or re.search(r"error\[tilus\.(groups|cluster)\]", str(error)):
                     raise
 
     def build(self: "Any") -> None:
