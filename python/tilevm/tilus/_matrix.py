@@ -83,7 +83,8 @@ def _commit(t: Translator, i: "Any") -> None:
 
 @row("WgmmaWaitGroupInst")
 def _wait(t: Translator, i: "Any") -> None:
-    t.order.wait("wgmma", t.static(i.n, "the number of groups to leave under way"))
+    """A product is one operation of all four warps: its end is the end for each of them."""
+    t.order.wait("wgmma", t.static(i.n, "the number of groups to leave under way"), "ready")
 
 
 def zeros(t: Translator, shape: "Sequence[int]", dtype: "Any") -> Tile:

@@ -51,6 +51,6 @@ def prepare(module: "Any") -> None:
 def raise_ours(texts: "list[str]") -> None:
     """Errors: UnsupportedError, if one of the texts of failed builds is tilevm's own."""
     for text in texts:
-        found = re.search(r"^(?:tilevm\._errors\.\w+|\w*Error): (.*error\[tilus\.[\s\S]*)", text, re.M)
+        found = re.search(r"^ *[\w.]*Error: (.*error\[tilus\.[\s\S]*)", text, re.M)
         if found:
             raise UnsupportedError(found[1].rstrip()) from None
