@@ -76,8 +76,9 @@ class Loops(tilus.Script):
         acc = self.register_tensor(dtype=int32, shape=[8], init=0)
         for i in self.range(n):
             acc = acc + i
-        for row, what in enumerate([total, steps, found]):
-            self.store_global(g, self.register_tensor(dtype=int32, shape=[1, 8], init=lambda i, j: what + j), offsets=[row, 0])
+        self.store_global(g, self.register_tensor(dtype=int32, shape=[1, 8], init=lambda i, j: total + j), offsets=[0, 0])
+        self.store_global(g, self.register_tensor(dtype=int32, shape=[1, 8], init=lambda i, j: steps + j), offsets=[1, 0])
+        self.store_global(g, self.register_tensor(dtype=int32, shape=[1, 8], init=lambda i, j: found + j), offsets=[2, 0])
         self.store_global(g, acc, offsets=[3, 0], dims=[1])
 
 
@@ -179,7 +180,8 @@ class Says(tilus.Script):
         self.attrs.warps = 1
         if self.blockIdx.x == 1:
             self.printf("block %d of %s: %5.2f%%\n", self.blockIdx.x, "two", float32(12.5))
-        self.print_tensor("counts ", self.register_tensor(dtype=int32, shape=[4], init=lambda i: i * n), cond=self.blockIdx.x == 0)
+        else:
+            self.print_tensor("counts ", self.register_tensor(dtype=int32, shape=[4], init=lambda i: i * n))
 
 
 def test_prints(capsys):

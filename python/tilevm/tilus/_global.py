@@ -46,13 +46,11 @@ def _slice(t: Translator, i: "Any") -> None:
     t.views[i.output] = t.views[i.inputs[0]]
 
 
-def coordinates(t: Translator, rank: int, offsets: "Sequence[Any]", dims: "Sequence[int]", shape: "Sequence[int]") -> "Tuple[List[Tile], List[Optional[Tile]]]":
+def coordinates(t: Translator, offsets: "Sequence[Any]", full: "Sequence[int]") -> "Tuple[List[Tile], List[Optional[Tile]]]":
     """For each dimension of a tensor its coordinates in a window, in 64 bits, and which of them the window has: sizes are padded."""
     from tilus.hidet.ir.dtypes import int64
 
-    full = [1] * rank
-    for d, size in zip(dims, shape):
-        full[d] = size
+    rank = len(full)
     at: "List[Tile]" = []
     inside: "List[Optional[Tile]]" = []
     for d, size in enumerate(full):
@@ -63,16 +61,17 @@ def coordinates(t: Translator, rank: int, offsets: "Sequence[Any]", dims: "Seque
     return at, inside
 
 
-def window(t: Translator, tensor: "Any", offsets: "Sequence[Any]", dims: "Optional[Sequence[int]]", shape: "Sequence[int]",
-           along: "Optional[Tuple[int, Tile]]" = None, bounds: bool = True) -> Window:
-    """Of a tensor, at offsets in each dimension; `dims` are those that the window has. `along`: coordinates of one dimension, as a tile."""
+def window(t: Translator, tensor: "Any", offsets: "Sequence[Any]", dims: "Optional[Sequence[int]]", shape: "Sequence[int]") -> Window:
+    """Of a tensor, at offsets in each dimension; `dims` are those that the window has."""
     rank = len(tensor.layout.shape)
-    at, masks = coordinates(t, rank, offsets, range(rank) if dims is None else dims, shape)
-    if along is not None:
-        at[along[0]] = t.x.int64(along[1])
+    if dims is not None and list(dims) != sorted(dims):
+        raise Refusal(f"a window of the dimensions {list(dims)}", "name the dimensions in order, then transpose the registers")
+    full = [1] * rank
+    for d, size in zip(range(rank) if dims is None else dims, shape):
+        full[d] = size
+    at, masks = coordinates(t, offsets, full)
     for d, size in enumerate(tensor.layout.shape):
-        if bounds:
-            masks.append(t.x.op("cmpi less_than", at[d], t.x.int64(size), dtype=_boolean(), words=", unsigned"))
+        masks.append(t.x.op("cmpi less_than", at[d], t.x.int64(size), dtype=_boolean(), words=", unsigned"))
     mask: "Optional[Tile]" = None
     for part in masks:
         if part is not None:
@@ -80,40 +79,17 @@ def window(t: Translator, tensor: "Any", offsets: "Sequence[Any]", dims: "Option
     for axis, value in zip(tensor.layout.axes, at):
         t.state[axis] = value
     offset = t.x.int64(tensor.layout.offset)
-    return _pointers(t, t.views[tensor], offset, mask, shape)
+    return _pointers(t, t.views[tensor], offset, mask, full, shape)
 
 
-def _pointers(t: Translator, base: Tile, offset: Tile, mask: "Optional[Tile]", shape: "Sequence[int]") -> Window:
-    """Of a window whose tiles may have other dimensions of size 1."""
-    wanted = Tile("", shape, offset.dtype).shape
-
+def _pointers(t: Translator, base: Tile, offset: Tile, mask: "Optional[Tile]", full: "Sequence[int]", shape: "Sequence[int]") -> Window:
+    """Of a window of the sizes `full` in all dimensions of its tensor, as tiles of `shape`: without dimensions of size 1 that it does not have."""
     def fit(tile: Tile) -> Tile:
-        if not wanted:
-            return t.w.reshape(tile, ())
-        kept = tile
-        if len(tile.shape) != len(wanted):
-            ones = [n for n in tile.shape if n != 1]
-            kept = t.w.reshape(tile, wanted) if _count(tile.shape) == _count(wanted) else tile
-            if kept is tile:
-                kept = t.w.reshape(t.w.broadcast(tile, _stretched(tile.shape, wanted)), wanted) if ones or tile.shape else tile
-        return t.w.broadcast(kept, wanted)
+        return t.w.reshape(t.w.broadcast(tile, full), shape)
 
     offset = fit(offset)
-    pointers = base if is_small(base.dtype.base_type) else t.x.op("offset", t.w.broadcast(base, wanted), offset, dtype=base.dtype)
+    pointers = base if is_small(base.dtype.base_type) else t.x.op("offset", t.w.broadcast(base, shape), offset, dtype=base.dtype)
     return Window(pointers, None if mask is None else fit(mask), offset)
-
-
-def _count(shape: "Sequence[int]") -> int:
-    n = 1
-    for size in shape:
-        n *= size
-    return n
-
-
-def _stretched(shape: "Sequence[int]", wanted: "Sequence[int]") -> "Tuple[int, ...]":
-    """The shape with the sizes that `wanted` has in its dimensions: both are the same but for sizes of 1."""
-    raise Refusal(f"a window of the shape {list(wanted)} of a tensor whose offsets have the shape {list(shape)}",
-                  "give the tensor a layout whose offset uses each dimension")
 
 
 def _boolean() -> "Any":
@@ -197,7 +173,7 @@ def generic_window(t: Translator, i: "Any", shape: "Sequence[int]") -> Window:
     mask: "Optional[Tile]" = None
     for part in masks:
         mask = part if mask is None else t.x.op("andi", mask, part, dtype=part.dtype)
-    return _pointers(t, t.x.value(i.ptr), t.x.int64(i.offset), mask, shape)
+    return _pointers(t, t.x.value(i.ptr), t.x.int64(i.offset), mask, shape, shape)
 
 
 @row("LoadGlobalGenericInst")
@@ -239,6 +215,7 @@ def _lock(t: Translator, i: "Any") -> None:
         t.state["semaphore"] = after
         t.state.branches(compare(t.x, "equal", value, wanted), t.state.leave_loop)
     t.order.add("ready", t.state["semaphore"])
+    t.order.sync()  # all threads of the group wait for the one that asks
 
 
 @row("ReleaseSemaphoreInst")

@@ -7,7 +7,7 @@ import pathlib
 from .. import _arrays, _module
 from .._errors import TrapError, argument_error
 from .._frontend.memory import tensor_at
-from .._frontend.report import name_kernel, named
+from .._frontend.report import named
 from .._kernel import _bits
 from .._launch import Launch
 from .._types import BY_NAME
@@ -31,7 +31,6 @@ class CompiledProgram:
         self._about: "Dict[str, Any]" = json.loads((self.program_dir / "launch.json").read_text())
         self._module = _module.load(str(self.program_dir / "kernel.tile"))
         self.kernel = self._module[self._about["name"]]
-        name_kernel(self._about["name"], self._about["name"])
 
     def get_launch_func(self) -> "Any":
         return self

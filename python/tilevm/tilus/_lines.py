@@ -26,8 +26,7 @@ def note_places() -> None:
     _follow_calls(Transpiler)
     _mark_new(stmt_builder.StmtBuilderCore, Instruction)
     _hand_on(functor.IRRewriter)
-    setattr(Instruction, "attributes", property(lambda self: {
-        name: value for name, value in self.__dict__.items() if name not in ("output", "inputs", NAME)}))
+    Instruction.attributes = property(lambda self: {name: value for name, value in self.__dict__.items() if name not in ("output", "inputs", NAME)})
 
 
 def _follow_calls(transpiler: "Any") -> None:

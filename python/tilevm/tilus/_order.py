@@ -16,7 +16,7 @@ import contextlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional
+    from typing import Any, Dict, Iterator, List
 
     from ._state import State
     from ._writer import Token

@@ -82,8 +82,6 @@ def _float_of_bits(x: Expressions, bits: Tile, of: "Any") -> Tile:
 
 def load_packed(t: "Translator", w: "Window", dtype: "Any", token: "Optional[Token]") -> "Any":
     """Elements of a window, each from the one or two bytes that hold it."""
-    from . import _global
-
     d, x = _types(), t.x
     base = x.cast(w.pointers, _pointer(d.uint8))
     bit, byte = _places(t, w, dtype)
@@ -98,7 +96,6 @@ def load_packed(t: "Translator", w: "Window", dtype: "Any", token: "Optional[Tok
         same = compare(x, "less_than_or_equal", x.op("addi", shift, x.number(dtype.nbits, d.int32), dtype=d.int32), x.number(8, d.int32))
         both = x.op("select", same, x.cast(low, d.int32), both, dtype=d.int32)
     value = x.op("shri", both, shift, dtype=d.int32, words=" unsigned")
-    assert _global is not None
     return Tile(*_as_bytes(x, _element_bits(x, value, dtype)), dtype), after
 
 
@@ -146,6 +143,8 @@ def to_bytes(t: "Translator", x: Tile) -> Tile:
     if not is_small(x.dtype) and not is_bool(x.dtype):
         if element(x.dtype) == "i8":
             return Tile(row.name, row.shape, d.uint8)
+        if x.dtype.nbits == 8:
+            return t.w.op(f"bitcast {row}", row.shape, d.uint8, typed=True)
         return t.w.op(f"pack {row}", (count * x.dtype.nbits // 8,), d.uint8, typed=True)
     n = x.dtype.nbits
     if 8 % n:
@@ -163,7 +162,9 @@ def from_bytes(t: "Translator", row: Tile, to: "Any", rows: int, columns: int) -
     """The other way, as a tile of [rows, columns]."""
     d = _types()
     if not is_small(to):
-        if element(to) != "i8":
+        if element(to) != "i8" and to.nbits == 8:
+            row = t.w.op(f"bitcast {row}", row.shape, to, typed=True)
+        elif element(to) != "i8":
             row = t.w.op(f"unpack {row}", (rows * columns,), to, typed=True)
         return t.w.reshape(Tile(row.name, row.shape, to), (rows, columns))
     n = to.nbits

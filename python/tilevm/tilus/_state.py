@@ -1,8 +1,8 @@
 """What a program changes while it runs, as values that loops carry and ifs give: variables, register tensors, tokens.
 
-Tilus assigns; the text form is SSA. A key is a variable, a tensor, or a text: of a token, or of the state of barriers. Each region has a frame. A loop carries the
-keys that its body assigns (known before, from _scan.py) and every key with a text that its body uses (found while it is translated). An if
-gives the keys that one of its branches has changed. Heads and terminators are written when this is known.
+Tilus assigns; the text form is SSA. A key is a variable, a tensor, or a text: of a token, or of the state of barriers. Each region has a
+frame. A loop carries the keys that its body assigns (known before, from _scan.py) and every key with a text that its body uses (found while it
+is translated). An if gives the keys that one of its branches has changed. Heads and terminators are written when this is known.
 
     state[var] = tile;  state[var];  var in state
     with state.loop(changed, …)

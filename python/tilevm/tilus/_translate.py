@@ -281,7 +281,9 @@ def _boolean() -> "Any":
 
 
 def translate(function: "Any", name: str) -> "Tuple[str, List[Workspace], Dict[Any, Any]]":
-    """The text, the memory that a launch provides, and the expressions of variables that sizes may use. Errors: UnsupportedError names the line of Python, and what would work."""
+    """The text, the memory that a launch provides, and the expressions of variables that sizes may use.
+
+    Errors: UnsupportedError names the line of Python, and what would work."""
     t = Translator(function, name)
     t.w.place = t.first_place()
     try:
