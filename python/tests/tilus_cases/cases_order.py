@@ -43,7 +43,7 @@ def test_a_missing_sync(without, what):
     with pytest.raises(tilevm.TrapError) as caught:
         exchange(without)
     message = str(caught.value)
-    assert caught.value.code == "vm.missing_token" and what in message and message.count("cases_order.py:") == 2, message
+    assert caught.value.code == "vm.missing_token" and what in message and message.count("cases_order.py:") >= 2, message
 
 
 class Ring(tilus.Script):
@@ -137,20 +137,20 @@ class Barrier(tilus.Script):
             self.sync()
 
 
-def barrier(wrong):
+def copy_with_barrier(wrong):
     x, y = torch.rand(192, 64, dtype=torch.float16, device="cuda"), torch.zeros(192, 64, dtype=torch.float16, device="cuda")
     Barrier(wrong)(192, x, y)
     torch.testing.assert_close(y, x * 2)
 
 
 def test_copies_that_complete_on_a_barrier():
-    barrier("")
+    copy_with_barrier("")
 
 
 @pytest.mark.parametrize("wrong, code", [("arrive", "vm.assert"), ("bytes", "vm.assert"), ("phase", "vm.assert"), ("wait", "vm.missing_token")])
 def test_mistakes_with_barriers(wrong, code):
     with pytest.raises(tilevm.TrapError) as caught:
-        barrier(wrong)
+        copy_with_barrier(wrong)
     assert caught.value.code == code and "cases_order.py" in str(caught.value), str(caught.value)
 
 
