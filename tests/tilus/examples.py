@@ -117,10 +117,10 @@ def attention_with_cache(module, odd):
 
     heads, kv_heads, size, page, new = 4, 2, 64, 128, 3 if odd else 1
     lengths = torch.tensor([150, 77] if odd else [128, 256], dtype=torch.int32).cuda()
-    pages, most = 8, 2
+    pages, most = 8, 4  # the example reads the page behind the last one of a sequence
     q = torch.rand(2, new, heads, size, dtype=torch.float16).cuda()
     k, v = (torch.rand(pages, page, kv_heads, size, dtype=torch.float16).cuda() for _ in range(2))
-    table = torch.tensor([[3, 1], [5, 0]], dtype=torch.int32).cuda()
+    table = torch.tensor([[3, 1, 0, 0], [5, 0, 0, 0]], dtype=torch.int32).cuda()
     assert table.shape[1] == most
     out = module.attention_with_kvcache_tilus(q, k, v, lengths, table)
     for b in range(2):

@@ -95,6 +95,27 @@ def test_variables_that_loops_change(n):
     assert out[0].tolist() == [total + j for j in range(8)]
 
 
+class Table(tilus.Script):
+    """Elements of slices as numbers, and a slice that is stored to."""
+
+    def __call__(self, n: int32, table_ptr: ~int32, x_ptr: ~int32, out_ptr: ~int32):
+        self.attrs.blocks = [n]
+        self.attrs.warps = 1
+        table = self.global_view(table_ptr, dtype=int32, shape=[n, 3])
+        x = self.global_view(x_ptr, dtype=int32, shape=[n, 32])
+        out = self.global_view(out_ptr, dtype=int32, shape=[n, 2, 32])
+        row = table[self.blockIdx.x, 2].item()
+        part = out[self.blockIdx.x, 1]
+        self.store_global(part, self.load_global(x, offsets=[row, 0], shape=[32], dims=[1]), offsets=[0])
+
+
+def test_slices_and_their_elements():
+    table = torch.tensor([[9, 9, 3], [9, 9, 0], [9, 9, 2], [9, 9, 1]], dtype=torch.int32, device="cuda")
+    x, out = torch.arange(128, dtype=torch.int32, device="cuda").reshape(4, 32), torch.zeros(4, 2, 32, dtype=torch.int32, device="cuda")
+    Table()(4, table, x, out)
+    assert torch.equal(out[:, 1], x[[3, 0, 2, 1]]) and not out[:, 0].any()
+
+
 class Reductions(tilus.Script):
     """A shape that is no power of two: the rest of the tile takes no part."""
 

@@ -42,8 +42,14 @@ def _allocate(t: Translator, i: "Any") -> None:
 
 @row("SliceGlobalInst")
 def _slice(t: Translator, i: "Any") -> None:
-    """The layout of the slice has the offsets already."""
-    t.views[i.output] = t.views[i.inputs[0]]
+    """Its pointer leads to the first element, and its layout begins with 0 there."""
+    source = i.inputs[0]
+    base: Tile = t.views[source]
+    if is_small(base.dtype.base_type):
+        raise Refusal(f"a slice of a global tensor of {base.dtype.base_type.name}", "give load_global the offsets")
+    for axis, offset in zip(source.layout.axes, i.offsets):
+        t.state[axis] = t.x.int64(offset)
+    t.views[i.output] = t.x.op("offset", base, t.x.int64(source.layout.offset), dtype=base.dtype)
 
 
 def coordinates(t: Translator, offsets: "Sequence[Any]", full: "Sequence[int]") -> "Tuple[List[Tile], List[Optional[Tile]]]":
