@@ -9,7 +9,6 @@ Prints one line for each: `ok`, `wrong`, or the error. Needs torch, and this pac
 import argparse
 import importlib.util
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -271,7 +270,7 @@ def main():
         if options.names and not any(word in name for word in options.names):
             continue
         ran = subprocess.run([sys.executable, __file__, str(options.checkout), "--one", name, "--check", options.check], capture_output=True,
-                             text=True, env={**os.environ, "TILUS_CACHE_DIR": os.environ.get("TILUS_CACHE_DIR", "")})
+                             text=True)
         last = ran.stdout.strip().splitlines()[-1:] or [""]
         found[name] = json.loads(last[0]) if last[0].startswith("[") else [ran.stderr.strip()[-300:]] * 2
         print(f"{name}: {' | '.join(found[name])}", flush=True)

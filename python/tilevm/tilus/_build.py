@@ -37,7 +37,7 @@ def folder_of(program: "Any", options: "Any" = None) -> pathlib.Path:
     import tilus.target
 
     text = "\n".join((str(options), str(tilus.target.get_current_target()), str(program), _lines.places(program), _digest_of_translator()))
-    folder = pathlib.Path(tilus.option.get_option("cache_dir")) / "tilevm" / hashlib.sha256(text.encode()).hexdigest()[:24]
+    folder = pathlib.Path(tilus.option.get_option("cache_dir")) / "kernels" / hashlib.sha256(text.encode()).hexdigest()[:24]
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "program.txt").exists():
         (folder / "program.txt").write_text(str(program))
