@@ -15,7 +15,7 @@ from ._writer import Tile, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Tuple
+    from typing import Any, Dict, List, Tuple
 
 _BYTES = 8  # of a barrier
 _ARRIVED, _EXPECTED, _PARITY = "barriers arrived", "barriers expected bytes", "barriers parity"
@@ -84,8 +84,8 @@ class Barriers:
     """All of a kernel: what each allocation has, and how many arrivals complete a phase."""
 
     def __init__(self, t: Translator) -> None:
-        self.first: "dict[Any, int]" = {}
-        counts = []
+        self.first: "Dict[Any, int]" = {}
+        counts: "List[int]" = []
         for inst in _scan.instructions(t.function.body):
             if kind(inst) == "AllocBarrierInst":
                 self.first[inst] = len(counts)

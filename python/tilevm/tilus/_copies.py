@@ -29,7 +29,7 @@ def _to_global(t: Translator, target: "Any", source: "Any", offsets: "Sequence[A
 
 @row("CopyAsyncInst")
 def _copy(t: Translator, i: "Any") -> None:
-    t.order.start("copy", _to_shared(t, *i.inputs, i.offsets, i.dims))
+    t.order.start("copy", _to_shared(t, i.inputs[0], i.inputs[1], i.offsets, i.dims))
 
 
 @row("CopyAsyncGenericInst")
@@ -47,7 +47,7 @@ def _tensor_to_shared(t: Translator, i: "Any") -> None:
 
     if getattr(i, "multicast_mask", None) is not None or getattr(i, "cta_group", 1) != 1:
         raise Refusal("a copy into the shared memory of several blocks", "leave multicast_mask and cta_group=2 out")
-    signal(t, i.mbarrier, _to_shared(t, *i.inputs, i.offsets, i.dims))
+    signal(t, i.mbarrier, _to_shared(t, i.inputs[0], i.inputs[1], i.offsets, i.dims))
     count(t, i.mbarrier, expected=t.x.number(-_bytes(i.inputs[0]), int32))
 
 
@@ -60,11 +60,11 @@ def _bytes(tensor: "Any") -> int:
 
 @row("CopyAsyncTensorSharedToGlobalInst")
 def _tensor_to_global(t: Translator, i: "Any") -> None:
-    t.order.start("tma", _to_global(t, *i.inputs, i.offsets, i.dims))
+    t.order.start("tma", _to_global(t, i.inputs[0], i.inputs[1], i.offsets, i.dims))
 
 
 @row("CopyAsyncBulkSharedToGlobalInst")
 def _bulk_to_global(t: Translator, i: "Any") -> None:
-    t.order.start("bulk", _to_global(t, *i.inputs, i.offsets, i.dims))
+    t.order.start("bulk", _to_global(t, i.inputs[0], i.inputs[1], i.offsets, i.dims))
 
 

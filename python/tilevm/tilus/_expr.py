@@ -41,7 +41,7 @@ def common_shape(*shapes: "Sequence[int]") -> "Tuple[int, ...]":
     for column in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes)):
         wanted = {size for size in column if size != 1}
         if len(wanted) > 1:
-            raise Refusal(f"operands of the shapes {', '.join(map(str, map(list, shapes)))}", "give them shapes that can be broadcast")
+            raise Refusal(f"operands of the shapes {', '.join(str(list(shape)) for shape in shapes)}", "give them shapes that can be broadcast")
         sizes.append(wanted.pop() if wanted else 1)
     return tuple(sizes)
 

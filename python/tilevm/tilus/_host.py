@@ -19,7 +19,7 @@ def _quotient(a: int, b: int) -> int:
     return int(math.copysign(abs(a) // abs(b), a * b)) if b else 0
 
 
-_OPERATIONS: "Dict[str, Callable[..., int]]" = {
+_OPERATIONS: "Dict[str, Callable[..., Any]]" = {
     "Add": lambda a, b: a + b, "Sub": lambda a, b: a - b, "Multiply": lambda a, b: a * b, "Div": _quotient,
     "Mod": lambda a, b: a - b * _quotient(a, b), "min": min, "max": max, "Equal": lambda a, b: int(a == b), "NotEqual": lambda a, b: int(a != b),
     "LessThan": lambda a, b: int(a < b), "LessEqual": lambda a, b: int(a <= b), "IfThenElse": lambda c, a, b: a if c else b,

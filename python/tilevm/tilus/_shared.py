@@ -44,7 +44,8 @@ class Part:
 
 
 def _row_major(shape: "Sequence[int]") -> "List[int]":
-    strides, step = [], 1
+    strides: "List[int]" = []
+    step = 1
     for size in reversed(shape):
         strides.insert(0, step)
         step *= size

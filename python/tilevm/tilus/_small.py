@@ -10,7 +10,7 @@ from ._writer import Tile, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Optional, Tuple
 
     from ._global import Window
     from ._translate import Translator
@@ -40,12 +40,13 @@ def cast(x: Expressions, value: Tile, to: "Any") -> Tile:
     if is_float(to):
         raise Refusal(f"a cast of {of.name} to {to.name}", "cast on the host; kernels can read such types")
     whole = x.cast(value, _types().int32)
-    return Tile(*_as_bytes(x, _narrowed(x, whole, to)), to)
+    return _as_bytes(x, _narrowed(x, whole, to), to)
 
 
-def _as_bytes(x: Expressions, value: Tile) -> "Any":
+def _as_bytes(x: Expressions, value: Tile, to: "Any") -> Tile:
+    """The lowest byte of each element, as an element of a small type."""
     made = x.cast(value, _types().uint8)
-    return made.name, made.shape
+    return Tile(made.name, made.shape, to)
 
 
 def _narrowed(x: Expressions, value: Tile, to: "Any") -> Tile:
@@ -80,7 +81,7 @@ def _float_of_bits(x: Expressions, bits: Tile, of: "Any") -> Tile:
 # --- packed memory
 
 
-def load_packed(t: "Translator", w: "Window", dtype: "Any", token: "Optional[Token]") -> "Any":
+def load_packed(t: "Translator", w: "Window", dtype: "Any", token: "Optional[Token]") -> "Tuple[Tile, Token]":
     """Elements of a window, each from the one or two bytes that hold it."""
     d, x = _types(), t.x
     base = x.cast(w.pointers, _pointer(d.uint8))
@@ -96,7 +97,7 @@ def load_packed(t: "Translator", w: "Window", dtype: "Any", token: "Optional[Tok
         same = compare(x, "less_than_or_equal", x.op("addi", shift, x.number(dtype.nbits, d.int32), dtype=d.int32), x.number(8, d.int32))
         both = x.op("select", same, x.cast(low, d.int32), both, dtype=d.int32)
     value = x.op("shri", both, shift, dtype=d.int32, words=" unsigned")
-    return Tile(*_as_bytes(x, _element_bits(x, value, dtype)), dtype), after
+    return _as_bytes(x, _element_bits(x, value, dtype), dtype), after
 
 
 def _element_bits(x: Expressions, value: Tile, dtype: "Any") -> Tile:
@@ -113,14 +114,14 @@ def _pointer(dtype: "Any") -> "Any":
     return PointerType(dtype)
 
 
-def _places(t: "Translator", w: "Window", dtype: "Any") -> "Any":
+def _places(t: "Translator", w: "Window", dtype: "Any") -> "Tuple[Tile, Tile]":
     """The first bit of each element, and its byte."""
     d = _types()
     bit = t.x.op("muli", w.offsets, t.x.number(dtype.nbits, d.int64), dtype=d.int64)
     return bit, t.x.op("divi", bit, t.x.number(8, d.int64), dtype=d.int64, words=" signed")
 
 
-def _byte(t: "Translator", base: Tile, at: Tile, mask: "Optional[Tile]", token: "Optional[Token]") -> "Any":
+def _byte(t: "Translator", base: Tile, at: Tile, mask: "Optional[Tile]", token: "Optional[Token]") -> "Tuple[Tile, Token]":
     from ._global import Window, load
 
     pointers = t.x.op("offset", t.w.broadcast(base, at.shape), at, dtype=base.dtype)
