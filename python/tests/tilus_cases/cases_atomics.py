@@ -23,10 +23,10 @@ class SharedUpdate(tilus.Script):
     def __call__(self, m_ptr: ~int32, v_ptr: ~int32, old_ptr: ~int32):
         self.attrs.blocks = [1]
         self.attrs.warps = 1
-        gm = self.global_view(m_ptr, dtype=int32, shape=[4, 32])
-        s = self.shared_tensor(dtype=int32, shape=[4, 32])
-        self.store_shared(s, self.load_global(gm, offsets=[0, 0], shape=[4, 32]))
-        values = self.load_global(self.global_view(v_ptr, dtype=int32, shape=[4, 32]), offsets=[0, 0], shape=[4, 32])
+        gm = self.global_view(m_ptr, dtype=int32, shape=[32])
+        s = self.shared_tensor(dtype=int32, shape=[32])
+        self.store_shared(s, self.load_global(gm, offsets=[0], shape=[32]))
+        values = self.load_global(self.global_view(v_ptr, dtype=int32, shape=[32]), offsets=[0], shape=[32])
         self.sync()
         if self.op == "add":
             old = self.atomic.shared_add(s, values, sem=self.sem, scope=self.scope)
@@ -39,8 +39,8 @@ class SharedUpdate(tilus.Script):
         if self.op == "exch":
             old = self.atomic.shared_exch(s, values, sem=self.sem, scope=self.scope)
         self.sync()
-        self.store_global(gm, self.load_shared(s), offsets=[0, 0])
-        self.store_global(self.global_view(old_ptr, dtype=int32, shape=[4, 32]), old, offsets=[0, 0])
+        self.store_global(gm, self.load_shared(s), offsets=[0])
+        self.store_global(self.global_view(old_ptr, dtype=int32, shape=[32]), old, offsets=[0])
 
 
 class GlobalUpdate(tilus.Script):
@@ -53,8 +53,8 @@ class GlobalUpdate(tilus.Script):
     def __call__(self, m_ptr: ~int32, v_ptr: ~int32, old_ptr: ~int32):
         self.attrs.blocks = [1]
         self.attrs.warps = 1
-        gm = self.global_view(m_ptr, dtype=int32, shape=[4, 32])
-        values = self.load_global(self.global_view(v_ptr, dtype=int32, shape=[4, 32]), offsets=[0, 0], shape=[4, 32])
+        gm = self.global_view(m_ptr, dtype=int32, shape=[32])
+        values = self.load_global(self.global_view(v_ptr, dtype=int32, shape=[32]), offsets=[0], shape=[32])
         if self.op == "add":
             old = self.atomic.global_add(gm, values, sem=self.sem, scope=self.scope)
         if self.op == "sub":
@@ -65,18 +65,18 @@ class GlobalUpdate(tilus.Script):
             old = self.atomic.global_max(gm, values, sem=self.sem, scope=self.scope)
         if self.op == "exch":
             old = self.atomic.global_exch(gm, values, sem=self.sem, scope=self.scope)
-        self.store_global(self.global_view(old_ptr, dtype=int32, shape=[4, 32]), old, offsets=[0, 0])
+        self.store_global(self.global_view(old_ptr, dtype=int32, shape=[32]), old, offsets=[0])
 
 
 def numbers(seed):
     torch.manual_seed(seed)
-    return torch.randint(-50, 50, (4, 32), dtype=torch.int32).cuda()
+    return torch.randint(-50, 50, (32,), dtype=torch.int32).cuda()
 
 
 @pytest.mark.parametrize("op", FUNCTIONS)
 @pytest.mark.parametrize("script", [SharedUpdate, GlobalUpdate])
 def test_each_element_is_updated_and_the_old_one_given(script, op):
-    m, v, old = numbers(1), numbers(2), torch.zeros(4, 32, dtype=torch.int32).cuda()
+    m, v, old = numbers(1), numbers(2), torch.zeros(32, dtype=torch.int32).cuda()
     before = m.clone()
     script(op, "relaxed", "cta" if script is SharedUpdate else "gpu")(m, v, old)
     expected = [FUNCTIONS[op](a, b) for a, b in zip(before.flatten().tolist(), v.flatten().tolist())]
@@ -87,7 +87,7 @@ def test_each_element_is_updated_and_the_old_one_given(script, op):
 @pytest.mark.parametrize("scope", ["cta", "cluster", "gpu", "sys"])
 def test_orders_and_scopes(sem, scope):
     for script in (SharedUpdate, GlobalUpdate):
-        m, v, old = numbers(1), numbers(2), torch.zeros(4, 32, dtype=torch.int32).cuda()
+        m, v, old = numbers(1), numbers(2), torch.zeros(32, dtype=torch.int32).cuda()
         before = m.clone()
         script("add", sem, scope)(m, v, old)
         assert torch.equal(m, before + v)
