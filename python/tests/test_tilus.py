@@ -26,7 +26,7 @@ def outcomes(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tilus")
     command = [sys.executable, "-m", "tilevm.tilus", "--check=full", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={folder}/results.xml",
                "-o", "python_files=cases_*.py", str(CASES)]
-    ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TILUS_CACHE_DIR": str(folder / "cache")}, cwd=folder)
+    ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TILUS_CACHE_DIR": str(folder / "cache")}, cwd=folder, timeout=1200)
     if not (folder / "results.xml").exists():
         pytest.fail(ran.stdout + ran.stderr)
     found = {}
