@@ -64,9 +64,9 @@ class Twice(tilus.Script):
         x = self.load_global(g, offsets=[32 * self.blockIdx.x], shape=[32])
         self.store_global(g, x * 2, offsets=[32 * self.blockIdx.x])
 
-x = torch.arange(40, dtype=torch.int32, device="cuda")
-Twice()(n, x)
-print(x.sum().item())
+numbers = torch.arange(40, dtype=torch.int32, device="cuda")
+Twice()(n, numbers)
+print(numbers.sum().item())
 """
 
 
@@ -85,12 +85,12 @@ def run(tmp_path):
 
 @needs_tilus
 def test_a_program_of_the_command(run):
-    assert "1560\n" in run(PROGRAM.replace("(n, x)", "(40, x)"), "-m", "tilevm.tilus")
+    assert "1560\n" in run(PROGRAM.replace("(n, numbers)", "(40, numbers)"), "-m", "tilevm.tilus")
 
 
 @needs_tilus
 def test_a_mistake_ends_the_program_with_its_line(run):
-    out = run(PROGRAM.replace("(n, x)", "(64, x)"), "-m", "tilevm.tilus", status=1)
+    out = run(PROGRAM.replace("(n, numbers)", "(64, numbers)"), "-m", "tilevm.tilus", status=1)
     assert "program.py:11:" in out and "error[vm.out_of_bounds]" in out and "called from" in out and "Traceback" not in out
 
 
