@@ -29,7 +29,7 @@ def mypy(*arguments):
     # What is optional is not looked into: torch alone takes minutes.
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "mypy.ini"
-        optional = ("torch", "cuda", "cuda.tile", "triton", "jax", "tvm_ffi", "pygls", "lsprotocol")
+        optional = ("torch", "cuda", "cuda.tile", "triton", "tilus", "jax", "tvm_ffi", "pygls", "lsprotocol")
         config.write_text("[mypy]\n" + "".join(f"[mypy-{m},{m}.*]\nfollow_imports = skip\n" for m in optional))
         ran = subprocess.run([sys.executable, "-m", "mypy", f"--config-file={config}", "--cache-dir=/dev/null", "--strict",
                               "--ignore-missing-imports", *arguments], capture_output=True, text=True)

@@ -143,6 +143,10 @@ class Launch(_tilevm.Launch):
             self.remember()
         return self.outputs
 
+    def keep(self, owner: object) -> None:
+        """For frontends, which give addresses: the memory lives as long as the launch."""
+        self._kept.append(owner)
+
     def address_of(self, view: "_arrays.View", back: bool) -> int:
         """For Kernel.prepare: on the device, of the array, or of its copy. Keeps the array alive."""
         self._kept.append(view.owner)

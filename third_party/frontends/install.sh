@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the frontends that tests run unmodified programs of, from PyPI: cuTile Python and PyTorch (5 GB, most of it libraries of
-# CUDA, which torch loads though no GPU is there), JAX, TVM-FFI, Hugging Face's kernels, and what the language server speaks its protocol
-# by.  install.sh DIR
+# CUDA, which torch loads though no GPU is there), JAX, TVM-FFI, Hugging Face's kernels, what the language server speaks its protocol by,
+# and Tilus.  install.sh DIR
 # Prints the folder of the packages, which python/python_test.sh takes from the environment:
 #   export TILEVM_SITE=$(third_party/frontends/install.sh "$HOME/frontends")
 # What is there is kept. Any number may be started at once: one installs, the others wait for it.
@@ -9,7 +9,7 @@ set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: install.sh DIR" >&2; exit 2; }
 # The first three as in tests/cutile/PINNED.
 packages=(cuda-tile==1.7.0 torch==2.15.0 numpy==2.4.6 jax==0.10.2 flatbuffers==25.12.19 pygls==2.1.1 apache-tvm-ffi==0.1.15.post2
-  kernels==0.17.2)
+  kernels==0.17.2 tilus==0.2.0)
 root=$(realpath -m "$1")
 venv=$root/venv
 is_there() { [ "$(cat "$root/installed" 2>/dev/null)" = "${packages[*]}" ]; }

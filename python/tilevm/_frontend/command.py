@@ -1,9 +1,9 @@
-"""`python -m tilevm`, `python -m tilevm.cutile`, `python -m tilevm.triton`: runs a Python program after frontends were installed, in child
+"""`python -m tilevm`, and `tilevm.cutile`, `tilevm.triton`, `tilevm.tilus`: runs a Python program after frontends were installed, in child
 processes, too.
 
     main("tilevm.cutile", __doc__, ["cutile"])
 
-On the cpu there is no other way to run a kernel, so that both frontends are installed whichever was named: a program may use both.
+On the cpu there is no other way to run a kernel, so that all frontends are installed whichever was named: a program may use several.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-_FRONTENDS = ("cutile", "triton")
+_FRONTENDS = ("cutile", "triton", "tilus")
 _OPTIONS = ("--device", "--check", "--capability", "--tune")
 
 
@@ -64,7 +64,7 @@ def _places_of_installation() -> "List[str]":
 
 
 def install_all(frontends: "Sequence[str]", device: "Optional[str]", **options: "Any") -> None:
-    """Each of these; on the cpu the other one, too, unless its version is one that tilevm does not know.
+    """Each of these; on the cpu the others, too, unless their versions are ones that tilevm does not know.
 
     `device` None: from the environment of each, or the cpu. Errors: those of install()."""
     import importlib
@@ -73,9 +73,10 @@ def install_all(frontends: "Sequence[str]", device: "Optional[str]", **options: 
     for frontend in frontends:
         on = device or os.environ.setdefault(f"TILEVM_{frontend.upper()}_DEVICE", "cpu")
         states.append(importlib.import_module(f"tilevm.{frontend}").install(on, **options))
-    for frontend in set(_FRONTENDS).difference(frontends):
-        if not states[0].is_gpu:
-            os.environ["TILEVM_BESIDE"] = frontend  # for child processes
+    others = [frontend for frontend in _FRONTENDS if frontend not in frontends and not states[0].is_gpu]
+    if others:
+        os.environ["TILEVM_BESIDE"] = ",".join(others)  # for child processes
+        for frontend in others:
             os.environ[f"TILEVM_{frontend.upper()}_DEVICE"] = "cpu"
             os.environ[f"TILEVM_{frontend.upper()}_CAPABILITY"] = ".".join(map(str, states[0].capability))
             importlib.import_module(f"tilevm.{frontend}._install").install_beside()

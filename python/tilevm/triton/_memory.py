@@ -8,6 +8,7 @@ import sys
 
 from .. import _arrays, _tilevm
 from .._errors import argument_error
+from .._frontend.memory import tensor_at, tensors
 from .._types import BY_DTYPE, BY_NAME, BY_NUMBER
 from ._install import installed
 
@@ -105,33 +106,6 @@ def _extent_of(array: "Any") -> "Tuple[int, int]":
     return low, high + root.itemsize - low
 
 
-def _tensor_at(address: int) -> "Optional[Tuple[int, int]]":
-    """Storage of a tensor of torch that holds this address."""
-    for tensor in _tensors():
-        storage = tensor.untyped_storage()
-        begin: int = storage.data_ptr()
-        if begin != 0 and begin <= address < begin + storage.nbytes():
-            return begin, storage.nbytes()
-    return None
-
-
-def _tensors() -> "List[Any]":
-    import gc
-
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return []
-    found = []
-    for item in gc.get_objects():
-        if issubclass(type(item), torch.Tensor) and item.layout == torch.strided:
-            try:
-                item.untyped_storage().data_ptr()
-            except Exception:  # of no memory: fake, functional, meta
-                continue
-            found.append(item)
-    return found
-
-
 def _checked() -> bool:
     state = installed()
     return state is None or state.check != "none"
@@ -166,7 +140,7 @@ def memory_of(object: "Any", name: str) -> "Tuple[int, int, int, int]":
             return address, address, size, 0
     else:
         raise TypeError(f"argument `{name}`: a pointer takes a tensor, an array or an address, not {object!r}")
-    found = _tensor_at(address)
+    found = tensor_at(address)
     if found is not None:
         return (address, *found, 0)
     if _checked() and address != 0:
@@ -221,7 +195,7 @@ def shape_of(object: "Any", name: str, address: int, begin: int, bytes: int, bit
 def live_tensors() -> "List[Tuple[str, int, int, Tuple[int, ...]]]":
     """Of a kernel that makes pointers of numbers: they may lead into any tensor that lives."""
     found: "Dict[int, Tuple[str, int, int, Tuple[int, ...]]]" = {}
-    for tensor in _tensors():
+    for tensor in tensors():
         storage = tensor.untyped_storage()
         begin, bytes = storage.data_ptr(), storage.nbytes()
         if begin == 0 or begin in found:

@@ -1,14 +1,16 @@
-"""Run by Python at start, for child processes of `python -m tilevm.cutile` and `tilevm.triton`: installs tilevm there, then does what
-the sitecustomize of the environment does."""
+"""Run by Python at start, for child processes of `python -m tilevm.cutile`, `tilevm.triton` and `tilevm.tilus`: installs tilevm there, then
+does what the sitecustomize of the environment does."""
 import os
 import sys
+
+_BESIDE = os.environ.get("TILEVM_BESIDE", "").split(",")
 
 
 def _install(frontend: str, variable: str) -> None:
     try:
         import importlib
 
-        if os.environ.get("TILEVM_BESIDE") == frontend:
+        if frontend in _BESIDE:
             importlib.import_module(f"tilevm.{frontend}._install").install_beside()
         else:
             importlib.import_module(f"tilevm.{frontend}").install(os.environ[variable])
@@ -28,7 +30,7 @@ def _next() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-for _frontend in sorted(("cutile", "triton"), key=lambda frontend: frontend == os.environ.get("TILEVM_BESIDE")):
+for _frontend in sorted(("cutile", "triton", "tilus"), key=lambda frontend: frontend in _BESIDE):
     if f"TILEVM_{_frontend.upper()}_DEVICE" in os.environ:
         _install(_frontend, f"TILEVM_{_frontend.upper()}_DEVICE")
 _next()

@@ -1,0 +1,1 @@
+"""Cases in Tilus, which run under python -m tilevm.tilus (../test_tilus.py)."""

@@ -1,0 +1,65 @@
+"""Groups of threads run one after the other here, in the order of the program. That is what they do, unless one waits for another that comes
+later: such programs are refused.
+"""
+from __future__ import annotations
+
+from . import _scan
+from ._refuse import Refusal, at
+from ._scan import kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterator, List, Set, Tuple
+
+_SIGNALS = ("ArriveBarrierInst", "ArriveExpectTxBarrierInst", "CopyAsyncTensorGlobalToSharedInst", "CopyAsyncBulkGlobalToSharedInst",
+            "Tcgen05CommitInst")
+
+
+class _Barriers:
+    """The allocation that a barrier comes from, by way of slices and variables."""
+
+    def __init__(self, function: "Any") -> None:
+        self.of: "Dict[Any, Any]" = {}
+        for s in _scan.statements(function.body):
+            if kind(s) == "InstStmt" and kind(s.inst) == "AllocBarrierInst":
+                self.of[s.inst.output] = s.inst
+            elif kind(s) == "InstStmt" and s.inst.inputs and s.inst.inputs[0] in self.of and s.inst.output is not None:
+                self.of[s.inst.output] = self.of[s.inst.inputs[0]]
+            elif kind(s) == "TensorItemValueStmt" and s.tensor in self.of:
+                self.of[s.var] = self.of[s.tensor]
+            elif kind(s) == "LetStmt":
+                self.of.update((var, self.of[value]) for var, value in zip(s.bind_vars, s.bind_values) if value in self.of)
+
+    def all(self, stmt: "Any", names: "Tuple[str, ...]") -> "Iterator[Tuple[Any, Any]]":
+        """Allocation (None if it is not known) and instruction."""
+        for inst in _scan.instructions(stmt):
+            if kind(inst) in names:
+                yield self.of.get(inst.barrier if hasattr(inst, "barrier") else inst.mbarrier), inst
+
+
+def _groups(stmt: "Any") -> "Iterator[Any]":
+    """The outermost ones of several threads."""
+    if stmt is None:
+        return
+    if kind(stmt) == "ThreadGroupStmt" and stmt.num_threads > 1:
+        yield stmt
+        return
+    for inner in getattr(stmt, "seq", ()):
+        yield from _groups(inner)
+    for name in ("body", "then_body", "else_body"):
+        yield from _groups(getattr(stmt, name, None))
+
+
+def check(function: "Any") -> None:
+    """Errors: UnsupportedError."""
+    barriers = _Barriers(function)
+    groups: "List[Any]" = list(_groups(function.body))
+    for number, group in enumerate(groups):
+        later: "Set[Any]" = {b for other in groups[number + 1:] for b, _ in barriers.all(other, _SIGNALS)}
+        here: "Set[Any]" = {b for b, _ in barriers.all(group, _SIGNALS)}
+        for barrier, wait in barriers.all(group, ("WaitBarrierInst",)):
+            if barrier in later and barrier not in here:
+                raise at(getattr(wait, "tilevm_place", None) or ("", 0, 1), Refusal(
+                    "mbarrier.wait in a group of threads for another group, which comes later in the program and would have to run at the same time",
+                    "groups run one after the other here: use a version of the kernel without warp specialization, in which the threads that copy "
+                    "are those that compute", "groups"))
