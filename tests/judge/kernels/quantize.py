@@ -1,4 +1,4 @@
-"""Rows to int8 with a scale for each row: q = round(x / scale), scale = max |x| / 127."""
+"""Rows to int8 with a scale for each row: q = round(x / scale), where the largest |x| becomes 127."""
 import torch
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Integers: (x >> s) & 255, counted from either end, and x itself where it is below 0."""
+"""Integers: eight bits of x from bit s on, and x itself where it is below 0."""
 import torch
 import triton
 import triton.language as tl
