@@ -46,7 +46,7 @@ ESCAPES = {
     "write the answer": "open(__file__, 'a').write('# changed'); return __file__",
     "write a module": "open(os.path.join(os.path.dirname(os.__file__), 'evil.py'), 'w').write('x'); return 1",
     "write tilevm": "import tilevm; open(tilevm.__file__, 'a').write('x'); return 1",
-    "write outside": "open(OUTSIDE, 'w').write('x'); return OUTSIDE",
+    "write outside": "open(OUTSIDE, 'w').write('x'); raise PermissionError('this program looks whether the file is there')",
     "write /": "open('/evil', 'w').write('x'); return 1",
     "remove a module": "os.remove(os.__file__); return 1",
     "mount over": "syscall(165 if os.uname().machine == 'x86_64' else 40, b'none', b'/usr', b'tmpfs', 0, b''); return 1",
@@ -97,8 +97,8 @@ ESCAPES = {
         return 1""",
     "loop without end": """
         import signal
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGPROF])
         while True: pass""",
     "kernel interfaces": """
         got = []
@@ -124,6 +124,9 @@ ESCAPES = {
 }
 
 
+ENDLESS = ("loop without end", "threads without end", "memory bit by bit", "fork bomb")  # those that a time limit may end
+
+
 def attempt(server, name, body, folder):
     """What the attempt came to: "" if it was held."""
     from tilevm.judge._process import Bounds, Ended
@@ -140,14 +143,15 @@ def attempt(server, name, body, folder):
                 return f"the attempt does not load: {reply['error']}"
             empty = {"kind": "tuple", "items": []}
             reply, _ = process.ask({"do": "call", "arguments": empty, "named": {"kind": "dict", "items": []}, "off": False, "keep": False, "into": False,
-                                    "seconds": 3}, (), 6)
-        except Ended:
-            return ""
+                                    "seconds": 5}, (), 15 if name in ENDLESS else 200)
+        except Ended as error:
+            return "it did not run" if error.late and name not in ENDLESS else ""
     if name == "a forged reply":
         return "" if set(reply) == {"ok", "arrays"} else str(reply)  # without what a call says: the judge takes it for no result
     if reply["ok"]:
         return str(reply["arrays"])[:200]
-    return reply["error"]["text"] if reply["error"]["type"] == "AssertionError" else ""
+    unmeant = reply["error"]["type"] in ("AssertionError", "NameError", "SyntaxError", "TypeError", "AttributeError", "_TimeLimit") and name not in ENDLESS
+    return f"{reply['error']['type']}: {reply['error']['text']}" if unmeant else ""
 
 
 def main():

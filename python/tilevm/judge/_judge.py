@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """`budget`: seconds for inputs, beside loading; `case_seconds`: the time limit of one call; `least`: inputs without which nothing is right."""
+    """`budget`: seconds of processor time for inputs, beside loading, so that a busy machine tries as many; `case_seconds`: of one call; `least`:
+    inputs without which nothing is right; `shrink`: seconds for the smallest input."""
 
     budget: float = 5.0
-    case_seconds: float = 20.0
+    case_seconds: float = 10.0
     least: int = 6
-    shrink: float = 4.0
+    shrink: float = 2.0
     bounds: Bounds = Bounds()
 
 
@@ -60,7 +61,7 @@ class Judge:
         self.declined: "List[Finding]" = []
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
-        self._begin = time.monotonic()
+        self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
         self.names = [item.name for item in task.schema.inputs if isinstance(item, _cases.ArrayInput)]
 
     def run(self) -> Verdict:
@@ -82,12 +83,12 @@ class Judge:
         if self._process is None:
             self._process = self.server.open(self.answer, [self.task.path], self.options.bounds)
             try:
-                reply, _ = self._process.ask({"do": "load", "path": self.answer, "entry": self.entry, "names": self.task.names}, (), 60)
+                reply, _ = self._process.ask({"do": "load", "path": self.answer, "entry": self.entry, "names": self.task.names}, (), 180)
                 if reply["ok"] and self.task.model is not None:
                     said, blobs = _values.pack([list(self.task.init), dict(self.task.model.state_dict())])
                     from ._task import SEED
 
-                    reply, _ = self._process.ask({"do": "make", "arguments": said["items"][0], "state": said["items"][1], "seed": SEED}, blobs, 60)
+                    reply, _ = self._process.ask({"do": "make", "arguments": said["items"][0], "state": said["items"][1], "seed": SEED}, blobs, 180)
             except Ended as error:
                 self.close()
                 raise _Failed(Finding(UNSAFE, "judge.died", f"while it is loaded: {error}")) from None
@@ -110,10 +111,11 @@ class Judge:
                    "seconds": self.options.case_seconds}
         process = self.process()
         try:
-            reply, out = process.ask(message, blobs, self.options.case_seconds + 10)
+            reply, out = process.ask(message, blobs, 12 * self.options.case_seconds + 10)  # a busy machine gives little of its time
         except Ended as error:
             self.close()
             raise _Failed(Finding(UNSAFE, "judge.time" if error.late else "judge.died", str(error))) from None
+        self._asked += reply["cpu"] if type(reply.get("cpu")) is float else 0.0
         if not reply["ok"]:
             if reply["error"].get("late"):
                 self.close()
@@ -161,7 +163,8 @@ class Judge:
             self.remarks.append(text)
 
     def spent(self) -> float:
-        return time.monotonic() - self._begin
+        """Processor time since the answer was loaded, of both processes."""
+        return time.process_time() - self._own + self._asked
 
     def _search(self) -> "Tuple[Optional[Finding], Optional[Case]]":
         try:
@@ -170,7 +173,7 @@ class Judge:
             return failed.finding, None
         with open(self.answer, "rb") as file:
             text = file.read().decode("utf-8", "replace") if self.answer.endswith(".py") else ""
-        self._begin = time.monotonic()
+        self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
         constants = _cases.constants_of(text)
         tried = 0
         for case in _cases.plan(self.task.schema, constants, len(self.task.examples)):
@@ -220,7 +223,7 @@ class Judge:
         found = _probes.run(self, self.done[-1]) if len(self.done) < 14 else None
         if found is None:
             found = _probes.switched_off(self, max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0))
-        if found is None and len(self.done) < min(3, self.options.least):
+        if found is None and len(self.done) < self.options.least:
             found = Finding(UNDECIDED, "judge.few", f"only {len(self.done)} inputs were tried; give it a larger --budget")
         return found, self.done[-1] if found is not None else None
 
@@ -228,12 +231,12 @@ class Judge:
 
     def _shrunk(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
         """Tries simpler inputs, one change at a time, as long as they show the same."""
-        until = time.monotonic() + self.options.shrink
+        until = self.spent() + self.options.shrink
         changed = case.example is None
-        while changed and time.monotonic() < until:
+        while changed and self.spent() < until:
             changed = False
             for other in _simpler(case):
-                if time.monotonic() > until or not self.task.schema.allows(other.by_name):
+                if self.spent() > until or not self.task.schema.allows(other.by_name):
                     continue
                 try:
                     found = self.try_case(other)
@@ -247,7 +250,7 @@ class Judge:
     def _verdict(self, finding: "Optional[Finding]", case: "Optional[Case]") -> Verdict:
         verdict = Verdict(RIGHT if finding is None else finding.verdict, self.task.path, self.answer, schema=self.task.schema.text(),
                           remarks=self.remarks, kernels=list(self.kernels), cases=len(self.done) + (finding is not None and case is not None),
-                          refused=self.refused, seconds=round(self.spent(), 3), sandbox=self.options.bounds.sandbox)
+                          refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3), sandbox=self.options.bounds.sandbox)
         if finding is None:
             return verdict
         verdict.code, verdict.message, verdict.report = finding.code, finding.message, finding.report

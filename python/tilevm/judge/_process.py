@@ -47,7 +47,7 @@ class Server:
 
     def __init__(self, imports: "Sequence[str]") -> None:
         self.imports = tuple(imports)
-        self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen([sys.executable, "-m", "tilevm.judge._server", str(other.fileno()), ",".join(imports)],
                                          env=_environment(), cwd="/", pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
         other.close()

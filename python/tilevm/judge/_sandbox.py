@@ -98,6 +98,8 @@ def _files(limits: Limits, readable: "Sequence[str]", hidden: "Sequence[str]") -
     sources = [(place, os.open(place, os.O_PATH)) for place in places if os.path.exists(place)]
     devices = [(place, os.open(place, os.O_PATH)) for place in ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")]
     _mount("judge", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
+    os.makedirs(root + _TMP)
+    _mount("judge", root + _TMP, "tmpfs", _MS_NOSUID | _MS_NODEV, f"mode=700,size={limits.tmp}")  # what is readable may lie in it
     for place, descriptor in sources:
         _bind(f"/proc/self/fd/{descriptor}", root + place, os.path.isdir(f"/proc/self/fd/{descriptor}"), _READ_ONLY | _NO_SUID | _NO_DEV)
     for place, descriptor in devices:
@@ -106,8 +108,6 @@ def _files(limits: Limits, readable: "Sequence[str]", hidden: "Sequence[str]") -
         os.symlink(to, root + place)
     for place in hidden:
         _hide(root, place)
-    os.makedirs(root + _TMP, exist_ok=True)
-    _mount("judge", root + _TMP, "tmpfs", _MS_NOSUID | _MS_NODEV, f"mode=700,size={limits.tmp}")
     _mount("judge", root, "tmpfs", _MS_REMOUNT | _MS_RDONLY | _MS_NOSUID | _MS_NODEV, "mode=755,size=1m")
     for _, descriptor in (*sources, *devices):
         os.close(descriptor)

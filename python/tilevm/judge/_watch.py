@@ -71,6 +71,11 @@ class Watch:
             yield self._seen
         self._off = False
 
+    @property
+    def launches(self) -> int:
+        """Of the last call."""
+        return len(self._seen.launches)
+
     def replaced(self) -> "List[str]":
         """Names of functions that are not what they were."""
         now = _snapshot()

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 
@@ -39,10 +40,12 @@ def serve(connection: "socket.socket", request: "Dict[str, Any]") -> None:
             message, blobs = _wire.receive(connection)
         except _wire.Closed:
             return
+        begin = time.process_time()
         try:
             reply, out = handlers[message.pop("do")](blobs=blobs, **message)
         except BaseException as error:  # noqa: BLE001  # the answer may raise anything
-            reply, out = {"ok": False, "error": describe(error)}, []
+            reply, out = {"ok": False, "error": describe(error), "launches": answer.launched()}, []
+        reply["cpu"] = time.process_time() - begin
         _wire.send(connection, reply, out)
 
 
@@ -81,6 +84,10 @@ class Answer:
         self._class: "Any" = None
         self._kept: "List[Any]" = []  # results of calls that are asked for again
         self._threads = threading.active_count()
+
+    def launched(self) -> int:
+        """Launches of the last call."""
+        return self._watch.launches
 
     def load(self, path: str, entry: str, names: "List[str]", blobs: "List[bytes]") -> "Tuple[Dict[str, Any], List[bytes]]":
         if not path.endswith(".py"):
@@ -158,8 +165,8 @@ class Answer:
 
     def _run(self, values: "Any", keywords: "Any", seconds: float) -> "Any":
         assert self._function is not None, "no answer is loaded"
-        signal.signal(signal.SIGALRM, _stop)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.signal(signal.SIGPROF, _stop)
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time, whatever else the machine does
         try:
             if "torch" not in sys.modules:
                 return self._function(*values, **keywords)
@@ -169,7 +176,7 @@ class Answer:
             raise _TimeLimit(f"kernel `{self._watch.now}` had not ended after {seconds:.0f} s" if self._watch.now else
                              f"the call had not ended after {seconds:.0f} s") from None
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             self._watch.now = ""
 
 
