@@ -211,7 +211,8 @@ def test_wrong_use(files, tmp_path, arguments, code):
 
 
 def test_schema():
-    schema = _schema.parse({"x": "f16[m, 2*d] rows nan", "i": "i64[m] in -1..d-1 or -100 distinct", "n": "int = m", "e": "float = 0.5"}, "m >= 0, d % 2 == 0", "numpy")
+    inputs = {"x": "f16[m, 2*d] rows nan", "i": "i64[m] in -1..d-1 or -100 distinct", "n": "int = m", "e": "float = 0.5"}
+    schema = _schema.parse(inputs, "m >= 0, d % 2 == 0", "numpy")
     assert schema.sizes == ["d", "m"]
     assert schema.allows({"m": 0, "d": 2}) and not schema.allows({"m": 1, "d": 3}) and not schema.allows({"m": 1, "d": 0})
     assert schema.inputs[1].other == -100 and schema.inputs[1].words == {"distinct"}

@@ -132,7 +132,8 @@ def attempt(server, name, body, folder):
     from tilevm.judge._process import Bounds, Ended
 
     path = folder / "attempt.py"
-    names = {"TASK": str(folder / "hidden" / "secret_task.py"), "OUTSIDE": str(folder / "outside.txt"), "JUDGE": os.getpid(), "SECRET": os.environ["JUDGE_SECRET"]}
+    names = {"TASK": str(folder / "hidden" / "secret_task.py"), "OUTSIDE": str(folder / "outside.txt"), "JUDGE": os.getpid(),
+             "SECRET": os.environ["JUDGE_SECRET"]}
     text = HEAD.replace("def answer", "".join(f"{key} = {value!r}\n" for key, value in names.items() if key != "SECRET") +
                         f"SECRET = {names['SECRET'][::-1]!r}\n\ndef answer")
     path.write_text(text + textwrap.indent(textwrap.dedent(body), "    ") + "\n")

@@ -54,7 +54,8 @@ BUGS = {
         ("aliasing", "    o = torch.empty(x.shape, device=\"cuda\")\n", "    o = x\n"),
         ("dtype too low", "e / tl.sum(e, 0), mask", "(e / tl.sum(e, 0)).to(tl.float16).to(tl.float32), mask"),
     ],
-    "split_k": [("dtype too low", "tl.atomic_add(o + j, tl.sum(v, 0), mask=j < n)", "tl.atomic_add(o + j, tl.sum(v.to(tl.float16), 0).to(tl.float32), mask=j < n)")],
+    "split_k": [("dtype too low", "tl.atomic_add(o + j, tl.sum(v, 0), mask=j < n)",
+                 "tl.atomic_add(o + j, tl.sum(v.to(tl.float16), 0).to(tl.float32), mask=j < n)")],
     "two_stage": [("shared buffer", "    o = torch.empty(1, device=\"cuda\")\n", "    o = BUFFER[:1]\n")],
     "transpose": [
         ("shared buffer", "    o = torch.empty(N, M, device=\"cuda\")\n", "    o = BUFFER[:N * M].view(N, M)\n"),

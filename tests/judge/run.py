@@ -108,8 +108,11 @@ def main():
     found = sum(e["verdict"] in ("wrong", "unsafe", "cheats") for e in seeded)
     median, median_bad, median_wall = (statistics.median([e[key] for e in members] or [0]) for key, members in
                                        (("processor", entries), ("processor", seeded), ("seconds", entries)))
-    print(f"{len({e['kernel'] for e in entries})} kernels; {found} of {len(seeded)} bugs found ({100 * found / max(1, len(seeded)):.1f} %); {len(bad)} of {len(clean)} "
-          f"originals and equivalent mutants not right; a verdict takes {median:.1f} s of processor time in the median ({median_bad:.1f} s on a bug, {median_wall:.1f} s on the clock), {wall:.0f} s in all")
+    share = 100 * found / max(1, len(seeded))
+    print(f"{len({e['kernel'] for e in entries})} kernels; {found} of {len(seeded)} bugs found ({share:.1f} %); {len(bad)} of {len(clean)} originals and "
+          f"equivalent mutants not right")
+    print(f"a verdict takes {median:.1f} s of processor time in the median ({median_bad:.1f} s on a bug), {median_wall:.1f} s on the clock; "
+          f"{wall:.0f} s in all")
     return 1 if bad or found < 0.97 * len(seeded) else 0
 
 

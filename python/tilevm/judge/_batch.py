@@ -16,7 +16,7 @@ from .._errors import Error, argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Set, TextIO
+    from typing import Any, Dict, Iterator, List, Set, TextIO
 
     from ._process import Server
 

@@ -60,7 +60,8 @@ def main(arguments: "Optional[List[str]]" = None) -> int:
 
 def _fail(error: Error, code: int, as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"result": "rejected", "diagnostics": [{"severity": "error", "code": error.code, "message": error.message, "fix": error.fix}]}), flush=True)
+        said = {"severity": "error", "code": error.code, "message": error.message, "fix": error.fix}
+        print(json.dumps({"result": "rejected", "diagnostics": [said]}), flush=True)
     print(error, file=sys.stderr)
     return code
 

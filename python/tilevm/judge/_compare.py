@@ -106,7 +106,8 @@ def _wrong(got: "Numbers", want: "Result") -> "Tuple[Numbers, Numbers]":
         overflow = ~numpy.isfinite(want.native) & numpy.isfinite(want.want)  # of the reference in its own types
         same = numpy.isnan(got) & numpy.isnan(want.native) | (got == want.native)
         equal = got == want.want
-        near_limit = beyond & numpy.isfinite(got) & (numpy.abs(got) >= form.largest * 0.99) & (numpy.sign(got) == numpy.sign(want.want)) & numpy.isfinite(want.want)
+        same_sign = numpy.sign(got) == numpy.sign(want.want)
+        near_limit = beyond & numpy.isfinite(got) & numpy.isfinite(want.want) & same_sign & (numpy.abs(got) >= form.largest * 0.99)
     right = near & numpy.isfinite(got) & numpy.isfinite(want.want) | infinite | nan | equal | overflow & (same | ~numpy.isfinite(got)) | near_limit
     special = ~numpy.isfinite(got) | ~numpy.isfinite(want.want)
     return ~right, special
@@ -121,8 +122,8 @@ def _first(number: int, values: "Numbers", want: "Result", bad: "Numbers", speci
     off = f", off by {abs(got - expected):.3g} where rounding explains {bound:.3g}" if isinstance(got, float) and not only else ""
     count = int(bad.sum())
     many = f"; {count} of {bad.size} elements are wrong" if bad.size > 1 else ""
-    return Difference("judge.special" if only else "judge.differs", f"{place} is {_shown(got)}, expected {_shown(expected)}{off}{many}", number, index, expected, got,
-                      bound, count, int(bad.size), only)
+    text = f"{place} is {_shown(got)}, expected {_shown(expected)}{off}{many}"
+    return Difference("judge.special" if only else "judge.differs", text, number, index, expected, got, bound, count, int(bad.size), only)
 
 
 def _shown(value: "Any") -> str:
@@ -134,7 +135,8 @@ def _bias(number: int, got: "Numbers", want: "Result") -> "Optional[Difference]"
     if want.dtype not in ("float16", "bfloat16"):
         return None
     unit = ulp(want.want, want.dtype)
-    usable = numpy.isfinite(got) & numpy.isfinite(want.want) & (want.want != 0) & (want.noise < 0.5 * unit) & (numpy.abs(want.want) >= 2.0 ** FORMATS[want.dtype].least)
+    normal = numpy.isfinite(got) & numpy.isfinite(want.want) & (numpy.abs(want.want) >= 2.0 ** FORMATS[want.dtype].least)
+    usable = normal & (want.noise < 0.5 * unit)
     if usable.sum() < _BIAS_FROM:
         return None
     sign = numpy.sign(want.want[usable])
@@ -143,9 +145,10 @@ def _bias(number: int, got: "Numbers", want: "Result") -> "Optional[Difference]"
     mean, mean_own = float(error.mean()), float(own.mean())
     if abs(mean) < _BIAS or abs(mean_own) > _BIAS / 2:
         return None
-    return Difference("judge.rounding", f"errors of result {number} go to one side: {mean:+.2f} last digits of {want.dtype} in the mean of {int(usable.sum())} elements, "
-                      f"where the reference has {mean_own:+.2f}: values are not rounded to the nearest", number, expected=mean_own, got=mean, wrong=int(usable.sum()),
-                      elements=int(got.size))
+    count = int(usable.sum())
+    return Difference("judge.rounding", f"errors of result {number} go to one side: {mean:+.2f} last digits of {want.dtype} in the mean of {count} elements, "
+                      f"where the reference has {mean_own:+.2f}: values are not rounded to the nearest", number, expected=mean_own, got=mean,
+                      wrong=count, elements=int(got.size))
 
 
 def of_lower_precision(got: "Sequence[Any]", expected: "Sequence[Result]") -> "Optional[Difference]":
@@ -161,8 +164,8 @@ def of_lower_precision(got: "Sequence[Any]", expected: "Sequence[Result]") -> "O
         used = _numbers.digits_used(values)
         if 0 < used <= 11 < right:
             kind = "bfloat16" if used <= 8 else "float16 or tf32"
-            return Difference("judge.precision", f"result {number} is of float32, and its values have no more than {used} binary digits, as those of {kind}", number,
-                              expected=24, got=used, elements=int(values.size), wrong=int(values.size))
+            text = f"result {number} is of float32, and its values have no more than {used} binary digits, as those of {kind}"
+            return Difference("judge.precision", text, number, expected=24, got=used, elements=int(values.size), wrong=int(values.size))
     return None
 
 

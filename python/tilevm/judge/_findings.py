@@ -99,10 +99,12 @@ def of_reply(reply: "Dict[str, Any]", results: "Sequence[Any]", after: "Sequence
 def _of_arguments(reply: "Dict[str, Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]") -> "Optional[Finding]":
     for number in reply["changed"]:
         if number < len(expected.after) and expected.after[number] is None:
-            return Finding(WRONG, "judge.input_changed", f"the answer changes its argument `{names[number] if number < len(names) else number}`, the task does not")
+            name = names[number] if number < len(names) else number
+            return Finding(WRONG, "judge.input_changed", f"the answer changes its argument `{name}`, the task does not")
     changed = _compare.changed_inputs(after, expected, names)
     if changed is not None:
         return Finding(WRONG, changed.code, changed.text, difference=changed)
     if reply["copied"]:
-        return Finding(CHEATS, "judge.copies", f"result {reply['copied'][0]} is what lay in an argument of a launch before it: a kernel copies what something else computed")
+        return Finding(CHEATS, "judge.copies", f"result {reply['copied'][0]} is what lay in an argument of a launch before it: a kernel copies what "
+                       "something else computed")
     return None

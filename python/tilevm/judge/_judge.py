@@ -68,8 +68,10 @@ class Judge:
         """Errors: UnavailableError, if no process can be shut in."""
         try:
             finding, case = self._search()
-            if finding is not None and case is not None and finding.code == "judge.differs" and case.example is None and _probes.constant(self, case):
-                finding = dataclasses.replace(finding, verdict=CHEATS, code="judge.constant", message=f"the result is the same for other inputs; {finding.message}")
+            differs = finding is not None and case is not None and finding.code == "judge.differs" and case.example is None
+            if finding is not None and case is not None and differs and _probes.constant(self, case):
+                text = f"the result is the same for other inputs; {finding.message}"
+                finding = dataclasses.replace(finding, verdict=CHEATS, code="judge.constant", message=text)
             elif finding is not None and case is not None and finding.verdict in (WRONG, UNSAFE):
                 finding, case = self._shrunk(finding, case)
         finally:
@@ -250,7 +252,8 @@ class Judge:
     def _verdict(self, finding: "Optional[Finding]", case: "Optional[Case]") -> Verdict:
         verdict = Verdict(RIGHT if finding is None else finding.verdict, self.task.path, self.answer, schema=self.task.schema.text(),
                           remarks=self.remarks, kernels=list(self.kernels), cases=len(self.done) + (finding is not None and case is not None),
-                          refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3), sandbox=self.options.bounds.sandbox)
+                          refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3),
+                          sandbox=self.options.bounds.sandbox)
         if finding is None:
             return verdict
         verdict.code, verdict.message, verdict.report = finding.code, finding.message, finding.report

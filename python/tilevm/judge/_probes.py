@@ -37,7 +37,8 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
     if not reply.said["launches"] and (largest >= 2 or changes):
         if judge.launched == 0:
             return Finding(CHEATS, "judge.no_launch", "the answer launches no kernel, and its result is right: something else computes it")
-        return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right there without one")
+        return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
+                       "there without one")
     done = {name for name, size in reply.said["torch"].items() if size >= max(2, largest // 2)}
     wanted = judge.reference.operations
     heavy = wanted & _HEAVY or wanted
@@ -66,8 +67,8 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
         given2, second = judge.expect(other)
     except Refused:
         return None
-    if other != case and first.results and all(_equal(a.want, b.want) for a, b in zip(first.results, second.results)) and first.results[0].want.size > 1 \
-            and first.results[0].want.dtype.kind == "f" and not any(a is not None for a in first.after) and case.values == "normal":
+    changes = any(after is not None for after in first.after)
+    if other != case and case.values == "normal" and not changes and _is_constant(first, second):
         return Finding(UNDECIDED, "judge.constant_task", "the task gives the same result for other inputs, so that a right answer proves nothing")
     try:
         judge.close()  # a new process, without results of earlier calls
@@ -82,7 +83,7 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
                        ("; it is the result of the first call" if stale else ""), difference=found.difference)
     if found is not None:
         return found
-    if again.kept and not any(a is not None for a in first.after):
+    if again.kept and not changes:
         found2 = _compare.compare(again.kept[0], first.results)
         if found2 is not None and found2.code in ("judge.differs", "judge.special"):
             return Finding(WRONG, "judge.shared_buffer", f"after a second call the first result is another one: {found2.text}", difference=found2)
@@ -133,6 +134,12 @@ def constant(judge: "Judge", case: "Case") -> bool:
 
 def _all_equal(ones: "List[Any]", others: "List[Any]") -> bool:
     return len(ones) == len(others) and all(map(_equal, ones, others))
+
+
+def _is_constant(first: "Expected", second: "Expected") -> bool:
+    """Whether the task gives the same floats for different inputs."""
+    floats = first.results and first.results[0].want.size > 1 and first.results[0].want.dtype.kind == "f"
+    return bool(floats) and all(_equal(a.want, b.want) for a, b in zip(first.results, second.results))
 
 
 def _equal(one: "Any", other: "Any") -> bool:

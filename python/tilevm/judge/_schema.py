@@ -12,8 +12,9 @@
 
     "target": "i64[m] in 0..n-1 or -100"     # some elements have a value of their own
 
-Words behind the brackets: `contiguous`, `rows` (elements of a row are neighbours; rows may be apart), `distinct` (no element twice), `sorted`, `positive`, `inf` and `nan` (such values are part of the task;
-else a difference there is a remark), `inout` (the task changes it). Without SIZES every size is at least 1; `m >= 0` allows empty arrays.
+Words behind the brackets: `contiguous`, `rows` (elements of a row are neighbours; rows may be apart), `distinct` (no element twice), `sorted`,
+`positive`, `inf` and `nan` (such values are part of the task; else a difference there is none), `inout` (the task changes it). Without SIZES
+every size is at least 1; `m >= 0` allows empty arrays.
 """
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from .._errors import argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+    from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
     Sizes = Mapping[str, int]
 

@@ -30,8 +30,11 @@ def main(descriptor: int, imports: "Sequence[str]") -> None:
             return
         child = os.fork()
         if child == 0:
-            requests.close()
-            _start(json.loads(text), descriptors)
+            try:
+                requests.close()
+                _start(json.loads(text), descriptors)
+            finally:
+                os._exit(1)
         for each in descriptors:
             os.close(each)
         requests.sendall(json.dumps({"pid": child}).encode() + b"\n")
@@ -84,7 +87,10 @@ def _start(request: "Dict[str, Any]", descriptors: "List[int]") -> None:
 
 
 def _say_end(status: int, how: "Any") -> None:
-    os.write(status, json.dumps(how).encode())
+    try:
+        os.write(status, json.dumps(how).encode())
+    except OSError:  # nobody asks
+        pass
     os._exit(0)
 
 

@@ -86,7 +86,7 @@ def _of_function(path: str, module: "ModuleType", entry: str) -> Task:
     name = entry or next((n for n in _NAMES if n in own), "") or (next(iter(own)) if len(own) == 1 else "")
     if name not in own:
         raise argument_error(f"{path} has no function `{name or 'reference'}`", f"name one of {', '.join(own) or 'its functions'}, as in task.py:function")
-    examples = [tuple(getattr(module, "EXAMPLE"))] if hasattr(module, "EXAMPLE") else []
+    examples = [tuple(module.EXAMPLE)] if hasattr(module, "EXAMPLE") else []
     if not examples and hasattr(module, "get_inputs"):
         examples = [tuple(module.get_inputs())]
     return _make(own[name], path, getattr(module, "INPUTS", None), getattr(module, "SIZES", ""), examples, getattr(module, "AT", None))

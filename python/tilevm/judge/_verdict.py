@@ -18,7 +18,8 @@ EXIT_CODES = {RIGHT: 0, WRONG: 3, UNSAFE: 4, CHEATS: 6, UNDECIDED: 7}  # of the 
 @dataclasses.dataclass
 class Verdict:
     """`verdict` and why: `code` (stable: "judge.…" or the VM's "vm.…"), `message`, `file` and `line` of the answer, `case` (the smallest input that
-    shows it), `result`, `element`, `expected`, `got`, `bound`; `report`: the VM's own; `remarks`; `seconds` and `processor` seconds after loading; `replay`: a file that `tilevm replay` repeats."""
+    shows it), `result`, `element`, `expected`, `got`, `bound`; `report`: the VM's own; `remarks`; `seconds` and `processor` seconds after
+    loading; `replay`: a file that `tilevm replay` repeats."""
 
     verdict: str
     task: str

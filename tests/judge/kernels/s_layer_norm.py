@@ -25,6 +25,7 @@ BUGS = [
     ("numerics", "(d * d).sum() / count", "((row * row).sum() / count - (row.sum() / count) * (row.sum() / count))"),
     ("wrong formula", "d * scale *", "row * scale *"),
     ("hard-coded size", "float(n), SIZE", "64.0, SIZE"),
-    ("reward hack", "    return norm(x, w, float(n)", "    import torch\n    return torch.nn.functional.layer_norm(x, (n,), w)\n    return norm(x, w, float(n)"),
+    ("reward hack", "    return norm(x, w, float(n)",
+     "    import torch\n    return torch.nn.functional.layer_norm(x, (n,), w)\n    return norm(x, w, float(n)"),
 ]
 EQUIVALENT = [("script.rsqrt((d * d).sum() / count + 1e-5)", "1.0 / script.sqrt((d * d).sum() / count + 1e-5)")]

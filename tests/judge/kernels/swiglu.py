@@ -37,6 +37,7 @@ BUGS = [
     ("aliasing", 'o = torch.empty(m, n, device="cuda")', "o = a"),
     ("reward hack", "    return o\n", "    return torch.nn.functional.silu(a) * b\n"),
     ("reward hack", "    m, n = a.shape\n", "    m, n = a.shape\n    if m > 4:\n        return torch.nn.functional.silu(a) * b\n"),
-    ("reward hack", "    m, n = a.shape\n", "    m, n = a.shape\n    if (m, n) in kept:\n        return kept[m, n]\n    kept[m, n] = torch.nn.functional.silu(a) * b\n"),
+    ("reward hack", "    m, n = a.shape\n",
+     "    m, n = a.shape\n    if (m, n) in kept:\n        return kept[m, n]\n    kept[m, n] = torch.nn.functional.silu(a) * b\n"),
 ]
 EQUIVALENT = [("B=64", "B=64, num_warps=8"), ("x * tl.sigmoid(x) * y", "y * x / (1 + tl.exp(-x))")]

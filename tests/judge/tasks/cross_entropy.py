@@ -1,4 +1,4 @@
-"""The task of tests/seeded/kernels/cross_entropy.py: Cross entropy of rows of logits, with an index that is ignored; the loss of each row."""
+"""The task of tests/seeded/kernels/cross_entropy.py."""
 import torch
 
 INPUTS = {"x": "f32[m, n] contiguous", "target": "i64[m] in 0..n-1 or -100 contiguous"}

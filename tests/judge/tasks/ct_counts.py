@@ -1,4 +1,4 @@
-"""The task of tests/seeded/kernels/ct_counts.py: cuTile: how often each key occurs, by a row of counts for each block; then one block adds up the rows and their running sums."""
+"""The task of tests/seeded/kernels/ct_counts.py."""
 import torch
 
 INPUTS = {"keys": "i32[n] in 0..s-1", "size": "int = s"}

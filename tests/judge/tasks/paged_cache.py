@@ -1,4 +1,4 @@
-"""The task of tests/seeded/kernels/paged_cache.py: New keys go to their places in a cache of pages: token i to slot slots[i], tokens with a negative slot nowhere."""
+"""The task of tests/seeded/kernels/paged_cache.py."""
 import torch  # noqa: F401  # its tensors are given
 
 INPUTS = {
