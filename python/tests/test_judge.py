@@ -108,7 +108,6 @@ def test_right(verdict):
 
 @pytest.mark.parametrize("old, new, code", [
     ("2.0 *", "2.001 *", "judge.differs"),
-    ("ceildiv(n, B)", "max(1, n // B)", "judge.differs"),
     ("    return add(a, b)", "    return add(a, b)[:-1]", "judge.shape"),
     ("    return add(a, b)", '    return add(a, b).astype("f8")', "judge.dtype"),
     ("    return add(a, b)", "    raise KeyError(1)", "judge.raises"),
@@ -136,6 +135,11 @@ def test_wrong(verdict, old, new, code):
 def test_cheats(verdict, body, code):
     found = verdict("    return add(a, b)", body)
     assert (found.verdict, found.code) == ("cheats", code), str(found)
+
+
+def test_grid_that_ends_early(verdict):
+    found = verdict("ceildiv(n, B)", "max(1, n // B)")
+    assert (found.verdict, found.code) == ("unsafe", "vm.not_written"), str(found)
 
 
 def test_unsafe_names_the_line_and_the_smallest_input(verdict):

@@ -68,11 +68,9 @@ class Judge:
         """Errors: UnavailableError, if no process can be shut in."""
         try:
             finding, case = self._search()
-            differs = finding is not None and case is not None and finding.code == "judge.differs" and case.example is None
-            if finding is not None and case is not None and differs and _probes.constant(self, case):
-                text = f"the result is the same for other inputs; {finding.message}"
-                finding = dataclasses.replace(finding, verdict=CHEATS, code="judge.constant", message=text)
-            elif finding is not None and case is not None and finding.verdict in (WRONG, UNSAFE):
+            if finding is not None and case is not None and finding.code == "judge.differs" and case.example is None:
+                finding, case = self._named(finding, case)
+            if finding is not None and case is not None and finding.verdict in (WRONG, UNSAFE):
                 finding, case = self._shrunk(finding, case)
         finally:
             self.close()
@@ -85,12 +83,12 @@ class Judge:
         if self._process is None:
             self._process = self.server.open(self.answer, [self.task.path], self.options.bounds)
             try:
-                reply, _ = self._process.ask({"do": "load", "path": self.answer, "entry": self.entry, "names": self.task.names}, (), 180)
+                reply, _ = self._process.ask({"do": "load", "path": self.answer, "entry": self.entry, "names": self.task.names}, (), 60)
                 if reply["ok"] and self.task.model is not None:
                     said, blobs = _values.pack([list(self.task.init), dict(self.task.model.state_dict())])
                     from ._task import SEED
 
-                    reply, _ = self._process.ask({"do": "make", "arguments": said["items"][0], "state": said["items"][1], "seed": SEED}, blobs, 180)
+                    reply, _ = self._process.ask({"do": "make", "arguments": said["items"][0], "state": said["items"][1], "seed": SEED}, blobs, 60)
             except Ended as error:
                 self.close()
                 raise _Failed(Finding(UNSAFE, "judge.died", f"while it is loaded: {error}")) from None
@@ -113,7 +111,7 @@ class Judge:
                    "seconds": self.options.case_seconds}
         process = self.process()
         try:
-            reply, out = process.ask(message, blobs, 12 * self.options.case_seconds + 10)  # a busy machine gives little of its time
+            reply, out = process.ask(message, blobs, self.options.case_seconds + 5)
         except Ended as error:
             self.close()
             raise _Failed(Finding(UNSAFE, "judge.time" if error.late else "judge.died", str(error))) from None
@@ -229,7 +227,30 @@ class Judge:
             found = Finding(UNDECIDED, "judge.few", f"only {len(self.done)} inputs were tried; give it a larger --budget")
         return found, self.done[-1] if found is not None else None
 
-    # --- the smallest input
+    # --- what it is, and the smallest input
+
+    def _named(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
+        """A wrong value may be a cheat; that is seen where there are more elements."""
+        larger = self._larger(case)
+        try:
+            found = self.try_case(larger)
+        except Refused:
+            return finding, case
+        if found is not None and found.verdict == CHEATS:
+            return found, larger
+        if found is not None and found.code == finding.code and _probes.constant(self, larger):
+            text = f"the result is the same for other inputs; {found.message}"
+            return dataclasses.replace(found, verdict=CHEATS, code="judge.constant", message=text), larger
+        return finding, case
+
+    def _larger(self, case: "Case") -> "Case":
+        schema = self.task.schema
+        if schema.elements(case.by_name) < 64:
+            for number in (37, 32, 20, 16, 8):
+                sizes = {name: max(size, number) for name, size in case.sizes}
+                if schema.allows(sizes) and schema.elements(sizes) <= 1 << 14:
+                    return dataclasses.replace(case, sizes=tuple(sizes.items()), values="normal", layout="contiguous")
+        return case
 
     def _shrunk(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
         """Tries simpler inputs, one change at a time, as long as they show the same."""

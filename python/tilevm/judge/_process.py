@@ -34,6 +34,10 @@ class Bounds:
     sandbox: bool = True
 
 
+_TRANSFER = 120.0  # seconds on the clock, for the bytes of a message
+_ASLEEP = 20.0  # … in which a process that does nothing counts as one that waits for ever
+
+
 class Ended(Exception):
     """The answer's process ended, or was ended: `late` if by the time limit."""
 
@@ -134,14 +138,14 @@ class AnswerProcess:
 
     def ask(self, message: "Dict[str, Any]", blobs: "Sequence[bytes]" = (), seconds: float = 30.0,
             limit: int = 1 << 30) -> "Tuple[Dict[str, Any], List[bytes]]":
-        """The reply. Errors: Ended; UnavailableError where the machine lets no process be shut in."""
-        deadline = time.monotonic() + seconds
+        """The reply. `seconds`: of processor time. Errors: Ended; UnavailableError where the machine lets no process be shut in."""
         try:
-            _wire.send(self._socket, message, blobs, deadline)
-            return _wire.receive(self._socket, deadline, limit)
+            _wire.send(self._socket, message, blobs, time.monotonic() + _TRANSFER)
+            self._wait(seconds)
+            return _wire.receive(self._socket, time.monotonic() + _TRANSFER, limit)
         except _wire.Late:
             self.end()
-            raise Ended(f"no result after {seconds:.0f} s", late=True) from None
+            raise Ended(f"no result after {seconds:.0f} s of processor time, or nothing happens", late=True) from None
         except _wire.Garbled as error:
             self.end()
             raise Ended(f"its process sent what is no message: {error}") from None
@@ -153,6 +157,34 @@ class AnswerProcess:
                                        "  fix: allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a container with them), "
                                        "or judge an answer that you trust with --no-sandbox") from None
             raise Ended(_said(how)) from None
+
+    def _wait(self, seconds: float) -> None:
+        """Until it says something. Errors: _wire.Late, if it computes longer than that, or sleeps."""
+        first, _ = self._usage()
+        before, since = first, time.monotonic()
+        while not select.select([self._socket], [], [], 1.0)[0]:
+            used, runs = self._usage()
+            if used - first >= seconds:
+                raise _wire.Late()
+            if used > before or runs:  # a busy machine may let it wait for long
+                before, since = used, time.monotonic()
+            elif time.monotonic() - since > _ASLEEP:
+                raise _wire.Late()
+
+    def _usage(self) -> "Tuple[float, bool]":
+        """Processor seconds of the answer's process, and whether it can run."""
+        used, runs = 0.0, False
+        try:
+            with open(f"/proc/{self._pid}/task/{self._pid}/children") as file:
+                pids = file.read().split()
+            for pid in pids or [str(self._pid)]:
+                with open(f"/proc/{pid}/stat") as file:
+                    fields = file.read().rpartition(")")[2].split()
+                used += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                runs |= fields[0] == "R"
+        except (OSError, IndexError, ValueError):  # it has just ended
+            pass
+        return used, runs
 
     def _how(self) -> "Any":
         if select.select([self._status], [], [], 2)[0]:
