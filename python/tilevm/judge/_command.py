@@ -31,7 +31,7 @@ def _parser() -> "argparse.ArgumentParser":
     parser.add_argument("task", nargs="?", metavar="TASK")
     parser.add_argument("answers", nargs="*", metavar="ANSWER")
     parser.add_argument("--json", action="store_true", help="print a JSON object a line")
-    parser.add_argument("--budget", type=float, default=5.0, metavar="S", help="seconds of inputs for each answer; default: 5")
+    parser.add_argument("--budget", type=float, default=5.0, metavar="S", help="seconds of processor time for the inputs of each answer; default: 5")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="answers that are judged at a time; default: 1")
     parser.add_argument("--batch", metavar="FILE", help="lines of JSON with task, answer and id, in place of TASK and ANSWER")
     parser.add_argument("--results", metavar="FILE", help="where verdicts go, a line each; those that are there are not made again")
