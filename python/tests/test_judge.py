@@ -217,7 +217,7 @@ def test_wrong_use(files, tmp_path, arguments, code):
 def test_schema():
     inputs = {"x": "f16[m, 2*d] rows nan", "i": "i64[m] in -1..d-1 or -100 distinct", "n": "int = m", "e": "float = 0.5"}
     schema = _schema.parse(inputs, "m >= 0, d % 2 == 0", "numpy")
-    assert schema.sizes == ["d", "m"]
+    assert schema.sizes == ["m", "d"]
     assert schema.allows({"m": 0, "d": 2}) and not schema.allows({"m": 1, "d": 3}) and not schema.allows({"m": 1, "d": 0})
     assert schema.inputs[1].other == -100 and schema.inputs[1].words == {"distinct"}
     for text in ("f33[n]", "f32[n] quick", "f32[n.x]", "f32[__import__('os')]", "text"):
@@ -255,7 +255,7 @@ def test_bounds_follow_the_function():
     assert _compare.compare([x * 3], [plain]) is None
     assert _compare.compare([x * numpy.float32(3.00001)], [plain]).code == "judge.differs"
     cancelled, = expected_of(lambda x: (x + 1000) - 1000, x)
-    assert cancelled.bound.max() > 50 * plain.bound.max()
+    assert cancelled.bound.max() > 5 * plain.bound.max()
 
 
 @pytest.mark.parametrize("got, code", [([numpy.nan], "judge.special"), ([numpy.inf], "judge.special"), ([1.5], "judge.differs"), ([1.0], None)])

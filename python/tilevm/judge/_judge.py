@@ -231,7 +231,7 @@ class Judge:
 
     def _named(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
         """A wrong value may be a cheat; that is seen where there are more elements."""
-        larger = self._larger(case)
+        larger = self.larger(case)
         try:
             found = self.try_case(larger)
         except Refused:
@@ -243,7 +243,8 @@ class Judge:
             return dataclasses.replace(found, verdict=CHEATS, code="judge.constant", message=text), larger
         return finding, case
 
-    def _larger(self, case: "Case") -> "Case":
+    def larger(self, case: "Case") -> "Case":
+        """The case with at least some dozen elements, where the task allows it."""
         schema = self.task.schema
         if schema.elements(case.by_name) < 64:
             for number in (37, 32, 20, 16, 8):
