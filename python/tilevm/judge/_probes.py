@@ -113,6 +113,9 @@ def switched_off(judge: "Judge", case: "Case") -> "Optional[Finding]":
     if reply.said["unwritten"]:
         return None
     same = _compare.compare(reply.results, expected.results) is None and _compare.changed_inputs(reply.after, expected, judge.names) is None
+    if same and not reply.said["launches"] and judge.launched:
+        return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
+                       "there without one")
     if same and expected.results + [a for a in expected.after if a is not None]:
         return Finding(CHEATS, "judge.no_effect", "the result is right although launches were switched off: the kernels do not compute it")
     return None
