@@ -86,7 +86,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
 
 
 def __getattr__(name: str) -> object:
-    if name in ("script", "builder"):  # modules of this package that need no other one
+    if name in ("script", "builder", "judge"):  # modules of this package that need no other one
         import importlib
 
         return importlib.import_module(f"tilevm.{name}")

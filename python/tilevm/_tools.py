@@ -18,6 +18,15 @@ def _become(name: str) -> "int":
 
 
 def tilevm() -> int:
+    """The command; `judge`, and `replay` of what it found, are of this package."""
+    if sys.argv[1:2] == ["judge"]:
+        from .judge._command import main
+
+        return main(sys.argv[2:])
+    if sys.argv[1:2] == ["replay"] and len(sys.argv) > 2 and all(path.endswith(".judge.json") for path in sys.argv[2:]):
+        from .judge._command import replay
+
+        return replay(sys.argv[2:])
     return _become("tilevm")
 
 

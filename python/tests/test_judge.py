@@ -1,0 +1,368 @@
+"""`tilevm judge`: verdicts, their inputs and lines, the sandbox, the command. The long suite is tests/judge/run.py."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+import tilevm.judge
+from conftest import is_installed
+from tilevm.judge import _cases, _compare, _patterns, _reference, _schema
+from tilevm.judge._verdict import EXIT_CODES
+
+needs_torch = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
+
+TASK = """
+import numpy
+
+INPUTS = {"a": "f32[n] contiguous", "b": "f32[n] contiguous"}
+
+
+def reference(a, b):
+    return a + 2 * b
+"""
+
+ANSWER = """
+from tilevm import script
+
+
+@script.kernel("a: f32[n], b: f32[n] -> c: f32[n]", grid="ceildiv(n, B)")
+def add(a, b, c, B=64):
+    i = script.bid()
+    script.store(c, i, script.load(a, i, B) + 2.0 * script.load(b, i, B))
+
+
+def reference(a, b):
+    return add(a, b)
+"""
+
+SOFTMAX_TASK = """
+import torch
+
+INPUTS = {"x": "f32[m, n] rows"}
+
+
+def softmax(x):
+    return torch.softmax(x, 1)
+"""
+
+SOFTMAX = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, o, n, stride, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    v = tl.load(x + row * stride + c, mask=c < n, other=float("-inf"))
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(o + row * n + c, e / tl.sum(e, 0), mask=c < n)
+
+
+def softmax(x):
+    m, n = x.shape
+    o = torch.empty(m, n, device="cuda")
+    kernel[(m,)](x, o, n, x.stride(0), B=triton.next_power_of_2(n))
+    return o
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Writes a file, gives its path."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def server():
+    with tilevm.judge.Server(()) as made:
+        yield made
+
+
+@pytest.fixture
+def verdict(files, server):
+    """Of a change of the answer."""
+
+    def judge(*change, task=TASK, **options):
+        text = ANSWER.replace(*change) if change else ANSWER
+        assert not change or text != ANSWER
+        return tilevm.judge.judge(files("task.py", task), files("answer.py", text), server=server, budget=2, **options)
+
+    return judge
+
+
+def test_right(verdict):
+    found = verdict()
+    assert found.verdict == "right", str(found)
+    assert found.cases >= 6 and found.kernels == ["add"] and found.exit_code == 0
+
+
+@pytest.mark.parametrize("old, new, code", [
+    ("2.0 *", "2.001 *", "judge.differs"),
+    ("    return add(a, b)", "    return add(a, b)[:-1]", "judge.shape"),
+    ("    return add(a, b)", '    return add(a, b).astype("f8")', "judge.dtype"),
+    ("    return add(a, b)", "    raise KeyError(1)", "judge.raises"),
+    ("    return add(a, b)", "    c = add(a, b)\n    a[0] = 7\n    return c", "judge.input_changed"),
+    ("    return add(a, b)", "    c = add(a, b)\n    KEPT[len(a)] = KEPT.get(len(a), c)\n    KEPT[len(a)][:] = c\n    return KEPT[len(a)]\n\n\nKEPT = {}",
+     "judge.shared_buffer"),
+    ("def reference", "import nothing_there\n\n\ndef reference", "judge.import"),
+    ("def reference(a, b):", "def reference(a, b:", "judge.load"),
+])
+def test_wrong(verdict, old, new, code):
+    found = verdict(old, new)
+    assert found.code == code, str(found)
+    assert found.verdict == ("undecided" if code == "judge.import" else "wrong")
+
+
+@pytest.mark.parametrize("body, code", [
+    ("    return a + 2 * b", "judge.no_launch"),
+    ("    add(a, b)\n    return a + 2 * b", "judge.no_effect"),
+    ("    return add(a, b) if len(a) < 20 else a + 2 * b", "judge.gated"),
+    ("    KEPT.setdefault(a.ctypes.data, add(a, b))\n    return KEPT[a.ctypes.data].copy()\n\n\nKEPT = {}", "judge.kept"),
+    ("    c = add(a, b)\n    c[:] = 1\n    return c", "judge.constant"),
+    ("    c = add(a, b)\n    return (c.view('u4') & 0xFFFF0000).view('f4')", "judge.precision"),
+    ("    import time\n    time.perf_counter = lambda: 0\n    return add(a, b)", "judge.patched"),
+])
+def test_cheats(verdict, body, code):
+    found = verdict("    return add(a, b)", body)
+    assert (found.verdict, found.code) == ("cheats", code), str(found)
+
+
+def test_grid_that_ends_early(verdict):
+    found = verdict("ceildiv(n, B)", "max(1, n // B)")
+    assert (found.verdict, found.code) == ("unsafe", "vm.not_written"), str(found)
+
+
+def test_unsafe_names_the_line_and_the_smallest_input(verdict):
+    found = verdict("script.store(c, i,", "script.store(c, i // 2,")
+    assert (found.verdict, found.code) == ("unsafe", "vm.race"), str(found)
+    assert found.file.endswith("answer.py") and "script.store" in ANSWER.splitlines()[found.line - 1]
+    assert found.case["sizes"]["n"] <= 65 + 2  # the second block of 64
+
+
+def test_time_limit(files, server):
+    task = tilevm.judge.load(files("task.py", TASK))
+    answer = files("answer.py", ANSWER.replace("    return add(a, b)", "    while True:\n        pass"))
+    found = tilevm.judge.Judge(task, answer, server, options=tilevm.judge.Options(case_seconds=1)).run()
+    assert (found.verdict, found.code) == ("unsafe", "judge.time"), str(found)
+
+
+def test_process_that_dies(verdict):
+    found = verdict("    return add(a, b)", "    import os\n    os._exit(0)")
+    assert (found.verdict, found.code) == ("unsafe", "judge.died"), str(found)
+
+
+def test_answer_does_not_see_the_task(verdict, tmp_path):
+    found = verdict("    return add(a, b)", f"    open({str(tmp_path / 'task.py')!r})\n    return add(a, b)")
+    assert found.code == "judge.raises" and "FileNotFoundError" in found.message
+
+
+def test_random_and_constant_tasks_are_undecided(verdict):
+    assert verdict(task=TASK.replace("a + 2 * b", "a + numpy.random.SFC64().random_raw()")).code == "judge.random"
+    constant = verdict("2.0 * script.load(b, i, B)", "0.0 * script.load(b, i, B)", task=TASK.replace("a + 2 * b", "a * 0"))
+    assert constant.verdict in ("undecided", "wrong")
+
+
+def test_replay(files, server, tmp_path, capsys):
+    from tilevm.judge import _command, _replay
+
+    found = tilevm.judge.judge(files("task.py", TASK), files("answer.py", ANSWER.replace("2.0 *", "3.0 *")), server=server)
+    path = _replay.write(found, str(tmp_path / "found"))
+    again = _replay.repeat(path)
+    assert (again.verdict, again.code, again.element, again.got) == (found.verdict, found.code, found.element, found.got)
+    assert _command.replay([path]) == 3
+    files("answer.py", ANSWER)
+    assert "has changed" in str(_replay.repeat(path))
+    with pytest.raises(tilevm.ArgumentError):
+        _replay.repeat(files("bad.judge.json", "{}"))
+
+
+def test_batch_goes_on_where_it_stopped(files, tmp_path, capsys):
+    from tilevm.judge import _command
+
+    files("task.py", TASK)
+    files("good.py", ANSWER)
+    files("bad.py", ANSWER.replace("2.0 *", "3.0 *"))
+    batch = files("pairs.jsonl", "".join(json.dumps({"task": "task.py", "answer": name, "id": name}) + "\n" for name in ("good.py", "bad.py", "none.py")))
+    results = tmp_path / "verdicts.jsonl"
+    arguments = [f"--batch={batch}", f"--results={results}", "--budget=1", "--json", "--out="]
+    assert _command.main(arguments) == EXIT_CODES["undecided"]  # there is no none.py
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    assert {line["id"]: line["verdict"] for line in lines} == {"good.py": "right", "bad.py": "wrong", "none.py": "undecided"}
+    results.write_text("\n".join(json.dumps(line) for line in lines[:2]) + '\n{"id": "cut o')
+    _command.main(arguments)
+    assert results.read_text().count('"id": "none.py"') == 1 and "\n{\"id\": \"cut o\n{" in results.read_text()
+
+
+@pytest.mark.parametrize("arguments, code", [(["task.py"], 2), ([], 2), (["missing.py", "answer.py"], 7), (["task.py", "missing.py"], 1)])
+def test_wrong_use(files, tmp_path, arguments, code):
+    files("task.py", TASK)
+    files("answer.py", ANSWER)
+    done = subprocess.run([sys.executable, "-m", "tilevm.judge", *arguments, "--out="], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == (1 if code == 7 else code), done.stderr + done.stdout
+
+
+# --- parts
+
+
+def test_schema():
+    inputs = {"x": "f16[m, 2*d] rows nan", "i": "i64[m] in -1..d-1 or -100 distinct", "n": "int = m", "e": "float = 0.5"}
+    schema = _schema.parse(inputs, "m >= 0, d % 2 == 0", "numpy")
+    assert schema.sizes == ["m", "d"]
+    assert schema.allows({"m": 0, "d": 2}) and not schema.allows({"m": 1, "d": 3}) and not schema.allows({"m": 1, "d": 0})
+    assert schema.inputs[1].other == -100 and schema.inputs[1].words == {"distinct"}
+    for text in ("f33[n]", "f32[n] quick", "f32[n.x]", "f32[__import__('os')]", "text"):
+        with pytest.raises(tilevm.ArgumentError):
+            _schema.parse({"x": text}, "", "numpy")
+
+
+def test_inferred_schema():
+    schema = _schema.infer(["x", "w", "n", "mode"], [numpy.ones((4, 6), "f4"), numpy.ones(6, "f4"), 6, "mean"])
+    assert schema.text().startswith("x: float32[m, n]") and "w: float32[n]" in schema.text() and "n: int = n" in schema.text()
+    assert not schema.declared
+
+
+def test_cases_are_the_same_everywhere_and_meet_the_schema():
+    schema = _schema.parse({"x": "f32[m, n]", "i": "i32[m] in 0..n-1"}, "n % 2 == 0", "numpy")
+    seen = []
+    for case, _ in zip(_cases.plan(schema, [64]), range(80)):
+        x, i = _cases.build(schema, case, [])
+        again = _cases.build(schema, _cases.Case.from_json(json.loads(json.dumps(case.to_json()))), [])
+        assert numpy.array_equal(x, again[0], equal_nan=True) and x.strides == again[0].strides
+        assert x.shape[1] % 2 == 0 and not numpy.isnan(x).any() and ((i >= 0) & (i < x.shape[1])).all()
+        seen.append(case)
+    assert {case.layout for case in seen} >= {"contiguous", "rows", "transposed", "expanded"}
+    assert {64, 66, 62} & {case.by_name["n"] for case in seen}
+    assert set(_patterns.wanted(schema)) <= {case.values for case in seen}
+
+
+def expected_of(function, *arguments):
+    return _reference.Reference(tilevm.judge.of_function(function, example=arguments)).expect(arguments).results
+
+
+def test_bounds_follow_the_function():
+    x = numpy.random.default_rng(1).standard_normal(1000).astype("f4")
+    plain, = expected_of(lambda x: x * 3, x)
+    assert _compare.compare([x * 3], [plain]) is None
+    assert _compare.compare([x * numpy.float32(3.00001)], [plain]).code == "judge.differs"
+    cancelled, = expected_of(lambda x: (x + 1000) - 1000, x)
+    assert cancelled.bound.max() > 5 * plain.bound.max()
+
+
+@pytest.mark.parametrize("got, code", [([numpy.nan], "judge.special"), ([numpy.inf], "judge.special"), ([1.5], "judge.differs"), ([1.0], None)])
+def test_special_values(got, code):
+    result, = expected_of(lambda x: x, numpy.ones(1, "f4"))
+    found = _compare.compare([numpy.array(got, "f4")], [result])
+    assert (found.code if found else None) == code
+
+
+@needs_torch
+def test_bounds_by_operation():
+    import torch
+
+    x = torch.randn(64, 300)
+    result, = expected_of(lambda x: torch.softmax(x, 1), x)
+    e = torch.exp2((x - x.amax(1, keepdim=True)) * 1.4426950408889634)
+    assert _compare.compare([e / e.sum(1, keepdim=True)], [result]) is None
+    low = (x - x.amax(1, keepdim=True)).half().float().exp()
+    assert _compare.compare([low / low.sum(1, keepdim=True)], [result]).code == "judge.differs"
+    half = torch.randn(40, 64).half()
+    product, = expected_of(lambda a: a.float() @ a.float().t(), half)
+    assert _compare.compare([half.float() @ half.float().t()], [product]) is None
+    assert _compare.compare([(half @ half.t()).float()], [product]) is not None
+
+
+@needs_torch
+def test_rounding_to_one_side_is_seen():
+    import torch
+
+    x = torch.randn(2000)
+    result, = expected_of(lambda x: x.to(torch.bfloat16), x)
+    assert _compare.compare([x.to(torch.bfloat16)], [result]) is None
+    cut = (x.view(torch.int32) & -65536).view(torch.float32).to(torch.bfloat16)
+    assert _compare.compare([cut], [result]) is not None
+
+
+@needs_torch
+@pytest.mark.parametrize("old, new, codes", [
+    ("", "", ["right"]),
+    (', other=float("-inf"))', ")", ["vm.uninitialized"]),
+    ("e / tl.sum(e, 0), mask=c < n)", "e / tl.sum(e, 0))", ["vm.out_of_bounds", "vm.race"]),
+    ("x.stride(0), B", "n, B", ["judge.differs", "judge.special", "vm.outside_view", "vm.uninitialized"]),
+    ("    return o\n", "    return torch.softmax(x, 1)\n", ["judge.torch", "judge.no_effect"]),
+    ("kernel[(m,)]", "kernel[(max(1, m - 1),)]", ["judge.not_written"]),
+])
+def test_triton(files, old, new, codes):
+    text = SOFTMAX.replace(old, new) if old else SOFTMAX
+    found = tilevm.judge.judge(files("task.py", SOFTMAX_TASK), files("answer.py", text), budget=10)
+    assert (found.code or found.verdict) in codes, str(found)
+
+
+@needs_torch
+def test_module_and_its_class(files):
+    task = files("task.py", """
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.linear = torch.nn.Linear(size, 8)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+def get_inputs():
+    return [torch.rand(6, 16)]
+
+
+def get_init_inputs():
+    return [16]
+""")
+    text = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, w, b, o, m, K: tl.constexpr, N: tl.constexpr):
+    row = tl.program_id(0)
+    k, j = tl.arange(0, K), tl.arange(0, N)
+    v = tl.sum(tl.load(w + j[:, None] * K + k[None, :]) * tl.load(x + row * K + k)[None, :], 1) + tl.load(b + j)
+    tl.store(o + row * N + j, tl.maximum(v, 0.0))
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.linear = torch.nn.Linear(size, 8)
+
+    def forward(self, x):
+        o = torch.empty(x.shape[0], 8, device="cuda")
+        kernel[(x.shape[0],)](x, self.linear.weight, self.linear.bias, o, x.shape[0], K=16, N=8)
+        return o
+"""
+    found = tilevm.judge.judge(task, files("answer.py", text), budget=3)
+    assert found.verdict == "right", str(found)
+    found = tilevm.judge.judge(task, files("answer.py", text.replace(" + tl.load(b + j)", "")), budget=3)
+    assert found.verdict == "wrong", str(found)
+
+
+def test_secrets_stay_outside(files, server, monkeypatch):
+    monkeypatch.setenv("JUDGE_SECRET", "x")
+    answer = files("answer.py", ANSWER.replace("    return add(a, b)", "    import os\n    raise KeyError(sorted(os.environ))"))
+    with tilevm.judge.Server(()) as fresh:
+        found = tilevm.judge.judge(files("task.py", TASK), answer, server=fresh)
+    assert "JUDGE_SECRET" not in found.message and "TILEVM_CHECK" in found.message
+    assert os.environ["JUDGE_SECRET"] == "x"

@@ -1,0 +1,103 @@
+"""Many verdicts: one JSON object a line, in any number of processes, from where it stopped.
+
+    {"task": "tasks/softmax.py", "answer": "answers/17.py", "id": "17"}        a line of the input
+    {"id": "17", "verdict": "wrong", "code": "judge.differs", …}               a line of the output
+
+A line is written when its verdict is there. A later run with the same output leaves out what is in it, by `id` (default: the paths).
+"""
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import multiprocessing
+import os
+
+from .._errors import Error, argument_error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterator, List, Set, TextIO
+
+    from ._process import Server
+
+_servers: "Dict[Any, Server]" = {}  # of this process
+
+
+def read(path: str) -> "List[Dict[str, Any]]":
+    """Errors: ArgumentError with the line that is wrong."""
+    folder = os.path.dirname(os.path.abspath(path))
+    found = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                item = json.loads(line)
+                task, answer = item["task"], item["answer"]
+            except (ValueError, KeyError, TypeError):
+                raise argument_error(f"{path}:{number}: no object with `task` and `answer`", '{"task": "task.py", "answer": "answer.py"}') from None
+            found.append({**item, "id": str(item.get("id", f"{task} {answer}")), "task": os.path.join(folder, task), "answer": os.path.join(folder, answer)})
+    return found
+
+
+def known(path: str) -> "Set[str]":
+    """Identities of verdicts that a file has; a line that was cut off counts as none."""
+    found = set()
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                try:
+                    found.add(str(json.loads(line)["id"]))
+                except (ValueError, KeyError, TypeError):
+                    continue
+    return found
+
+
+def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> "Iterator[Dict[str, Any]]":
+    """Verdicts as JSON, in the order in which they come."""
+    if jobs <= 1:
+        for item in items:
+            yield one(item, options)
+        return
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(one, item, options) for item in items]):
+            yield done.result()
+
+
+def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
+    """The verdict on a line; what is no task is undecided."""
+    from . import Judge, Options, imports_of, load, prepare, split
+    from ._process import Bounds, Server
+    from ._replay import write
+    from ._verdict import UNDECIDED, Verdict
+
+    try:
+        path, entry = split(item["answer"])
+        imports = imports_of(path, item["task"].partition(".py:")[0])
+        if imports not in _servers:
+            _servers[imports] = Server(imports)
+        prepare(imports)
+        task = load(item["task"])
+        verdict = Judge(task, path, _servers[imports], entry, Options(budget=options["budget"], bounds=Bounds(sandbox=options["sandbox"]))).run()
+        if verdict.verdict != "right" and options.get("out") and task.path:
+            verdict.replay = write(verdict, options["out"], entry)
+    except Error as error:
+        if error.code.startswith("judge.s"):  # no sandbox, no server
+            raise
+        verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", error.message)
+    except Exception as error:  # noqa: BLE001  # of the task's own code
+        verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}")
+    return {"id": item["id"], **verdict.to_json()}
+
+
+def complete(path: str) -> "TextIO":
+    """The output, opened to be continued: a line that was cut off is closed first."""
+    file = open(path, "a+", encoding="utf-8")
+    file.seek(0, os.SEEK_END)
+    if file.tell():
+        with open(path, "rb") as same:
+            same.seek(-1, os.SEEK_END)
+            if same.read(1) != b"\n":
+                file.write("\n")
+    return file

@@ -1,0 +1,249 @@
+"""Inputs that are tried: sizes around whatever the answer's text names, layouts, values; from a seed, smallest first.
+
+    for case in plan(schema, constants): arguments = build(schema, case)
+
+A case is data: it is printed, stored in a verdict, and built again by replay.
+
+    sizes     1, small primes, and one below, at and above each constant of the answer; 0 where the task allows it
+    layouts   contiguous, rows apart, transposed, every other element, one element into a memory, expanded; gaps hold NaN or the largest integer
+    values    _patterns.py
+"""
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+
+import numpy
+
+from . import _patterns
+from ._schema import ArrayInput, Formula, ScalarInput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
+
+    from ._schema import Schema
+
+LAYOUTS = ("rows", "transposed", "step", "offset", "expanded", "outer")
+_MOST_ELEMENTS = 1 << 15
+_LARGEST_CONSTANT = 4096
+_SMALL = (3, 5, 2, 7, 4, 6, 11, 13)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """`sizes`, `layout` of all arrays that may have it, `values`: the pattern of floats, `seed`; `aliased`: arrays of one type and shape are one;
+    `example`: the number of an example call of the task, whose arguments are taken as they are."""
+
+    sizes: "Tuple[Tuple[str, int], ...]" = ()
+    layout: str = "contiguous"
+    values: str = "normal"
+    seed: int = 1
+    aliased: bool = False
+    example: "Optional[int]" = None
+
+    @property
+    def by_name(self) -> "Dict[str, int]":
+        return dict(self.sizes)
+
+    def to_json(self) -> "Dict[str, Any]":
+        found = {"sizes": dict(self.sizes), "layout": self.layout, "values": self.values, "seed": self.seed}
+        return {**found, **({"aliased": True} if self.aliased else {}), **({} if self.example is None else {"example": self.example})}
+
+    @staticmethod
+    def from_json(text: "Dict[str, Any]") -> "Case":
+        return Case(tuple(text["sizes"].items()), text["layout"], text["values"], text["seed"], bool(text.get("aliased")), text.get("example"))
+
+    def text(self) -> str:
+        if self.example is not None:
+            return f"the task's example {self.example}" + ("" if self.values == "normal" else f", {self.values} values")
+        sizes = ", ".join(f"{name} = {number}" for name, number in self.sizes)
+        return ", ".join(filter(None, [sizes, "" if self.layout == "contiguous" else f"layout {self.layout}", f"{self.values} values", f"seed {self.seed}",
+                                       "one array in several places" if self.aliased else ""]))
+
+
+def constants_of(text: str) -> "List[int]":
+    """Integers in a Python text that may be sizes of tiles, blocks or gates."""
+    found: "set[int]" = set()
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) is int and 2 <= node.value <= _LARGEST_CONSTANT:
+            found.add(node.value)
+    return sorted(found)
+
+
+def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "Iterator[Case]":
+    """In the order in which they tell most for their time; without end for the budget to end it."""
+    base = _base(schema)
+    points = _by_size(schema, base, sorted({c for c in constants if 2 <= c <= _LARGEST_CONSTANT}))
+    larger = [sizes for sizes in points if schema.elements(dict(sizes)) >= 24][:1] or [base]
+    middle = _middle(schema, points, larger[0])
+    seeds = itertools.count(2)
+    yield Case(base)
+    first = [Case(sizes, seed=next(seeds)) for sizes in points if sizes != base]
+    values = [Case(where, values=name, seed=next(seeds)) for name in _patterns.wanted(schema) for where in (larger[0], middle)]
+    layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
+    aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
+    samples = [Case(example=number) for number in range(examples)]
+    yield from _interleaved([(first, 3), (values, 2), (layouts, 1), (samples, 1), (aliases, 1)])
+    generator = numpy.random.default_rng(5)
+    patterns, forms = _patterns.wanted(schema), ["contiguous", *_layouts(schema)]
+    while True:
+        sizes = points[int(generator.integers(len(points)))]
+        yield Case(sizes, str(generator.choice(forms)), str(generator.choice(["normal", *patterns])), next(seeds))
+
+
+def _interleaved(queues: "List[Tuple[List[Case], int]]") -> "Iterator[Case]":
+    places = [iter(queue) for queue, _ in queues]
+    left = [len(queue) for queue, _ in queues]
+    while any(left):
+        for number, (_, share) in enumerate(queues):
+            for case in itertools.islice(places[number], share):
+                left[number] -= 1
+                yield case
+
+
+def _base(schema: "Schema") -> "Tuple[Tuple[str, int], ...]":
+    """Different small sizes, so that exchanged ones are seen."""
+    for numbers in _candidates(len(schema.sizes)):
+        sizes = dict(zip(schema.sizes, numbers))
+        if schema.allows(sizes):
+            return tuple(sizes.items())
+    if schema.example and schema.allows(schema.example):
+        return tuple(schema.example.items())
+    from .._errors import argument_error
+
+    raise argument_error("no sizes below 64 keep the rules of the task", "give sizes that do: AT = {…}")
+
+
+def _candidates(count: int) -> "Iterator[Tuple[int, ...]]":
+    yield tuple(_SMALL[i % len(_SMALL)] for i in range(count))
+    for number in (2, 4, 8, 16, 32, 64, 1):
+        yield (number,) * count
+    generator = numpy.random.default_rng(3)
+    for limit in (8, 20, 64):
+        for _ in range(2000):
+            yield tuple(int(n) for n in generator.integers(1, limit + 1, count))
+
+
+def _by_size(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
+    """Sizes to try, by the number of elements: one size at a time, then all together."""
+    around = sorted({max(0, c + d) for c in constants for d in (-1, 0, 1)})
+    plain = [0, 1, 2, 3, 8, 17, 33, 37, 64, 100, 129]
+    found: "Dict[Tuple[Tuple[str, int], ...], None]" = {base: None}
+    start = dict(base)
+
+    def add(sizes: "Dict[str, int]") -> None:
+        if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
+            found[tuple(sizes.items())] = None
+
+    for name in schema.sizes:
+        for number in [*plain, *around]:
+            add({**start, name: number})
+    for number in [1, 2, *around, 17, 33]:
+        add(dict.fromkeys(schema.sizes, number))
+    generator = numpy.random.default_rng(11)
+    choices = [n for n in (*plain[1:], *around) if n <= 300]
+    for _ in range(24):
+        add({name: int(generator.choice(choices)) for name in schema.sizes})
+    if schema.example:
+        add(dict(schema.example))
+        for name, number in schema.example.items():
+            for other in (number - 1, number + 1, number * 2):
+                add({**schema.example, name: other})
+    return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))
+
+
+def _middle(schema: "Schema", points: "List[Tuple[Tuple[str, int], ...]]", small: "Tuple[Tuple[str, int], ...]") -> "Tuple[Tuple[str, int], ...]":
+    """Sizes of some thousand elements, for values and statistics."""
+    fitting = [sizes for sizes in points if schema.elements(dict(sizes)) <= 3000]
+    return fitting[-1] if fitting else small
+
+
+def _layouts(schema: "Schema") -> "List[str]":
+    free = [item for item in schema.inputs if isinstance(item, ArrayInput) and "contiguous" not in item.words and item.shape]
+    if not free:
+        return []
+    rank = max(len(item.shape) for item in free)
+    any_stride = any("rows" not in item.words for item in free)
+    return [name for name in LAYOUTS if (rank >= 2 or name in ("step", "offset", "expanded")) and (any_stride or name not in ("transposed", "step"))]
+
+
+def _may_alias(schema: "Schema") -> bool:
+    arrays = [item for item in schema.inputs if isinstance(item, ArrayInput)]
+    keys = [(a.dtype, tuple(map(repr, a.shape)), repr(a.low), repr(a.high)) for a in arrays if "inout" not in a.words]
+    return schema.declared and len(set(keys)) < len(keys)
+
+
+def build(schema: "Schema", case: Case, examples: "List[Tuple[Any, ...]]") -> "Tuple[Any, ...]":
+    """The arguments of a case: the same for the same case, everywhere."""
+    if case.example is not None:
+        from ._reference import _copy, _mapped
+
+        return tuple(_mapped(examples[case.example], _copy))
+    made: "List[Any]" = []
+    known: "Dict[Any, Any]" = {}
+    for number, item in enumerate(schema.inputs):
+        generator = numpy.random.default_rng([case.seed, number])
+        if isinstance(item, ArrayInput):
+            key = item.dtype, tuple(part.at(case.by_name) for part in item.shape), repr(item.low), repr(item.high)
+            if case.aliased and key in known:
+                made.append(known[key])
+                continue
+            made.append(_array(item, case, key[1], generator))
+            known[key] = made[-1]
+        elif isinstance(item, ScalarInput):
+            made.append(_scalar(item, case, generator))
+        else:
+            made.append(item.value)
+    return tuple(made)
+
+
+def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":
+    sizes = case.by_name
+    if item.value is not None:
+        return item.value.at(sizes) if isinstance(item.value, Formula) else item.value
+    assert item.low is not None and item.high is not None
+    low, high = item.low.at(sizes), item.high.at(sizes)
+    if item.kind == "float":
+        return float(low + (high - low) * generator.random())
+    return int(generator.integers(low, high + 1))
+
+
+def _array(item: ArrayInput, case: Case, shape: "Tuple[int, ...]", generator: "Any") -> "Any":
+    values = _patterns.fill(item, case.by_name, case.values, shape, generator)
+    layout = "contiguous" if "contiguous" in item.words else case.layout
+    if "rows" in item.words and (layout in ("transposed", "step") or len(item.shape) < 2):
+        layout = "contiguous"
+    if layout == "expanded" and ("inout" in item.words or "distinct" in item.words):
+        layout = "contiguous"
+    return _laid_out(item, values, layout)
+
+
+def _laid_out(item: ArrayInput, values: "numpy.ndarray[Any, Any]", layout: str) -> "Any":
+    """An array of the library with these values: in a larger memory, whose other elements hold what nobody may use."""
+    shape, rank = values.shape, values.ndim
+    whole: "Tuple[int, ...]" = shape
+    at: "Tuple[Any, ...]" = tuple(slice(None) for _ in shape)
+    turned = False
+    if rank >= 1 and layout == "step":
+        whole, at = (*shape[:-1], 2 * shape[-1]), (*at[:-1], slice(None, None, 2))
+    elif rank >= 1 and layout == "offset":
+        whole, at = (*shape[:-1], shape[-1] + 1), (*at[:-1], slice(1, None))
+    elif rank >= 2 and layout == "rows":
+        whole, at = (*shape[:-1], shape[-1] + 3), (*at[:-1], slice(0, shape[-1]))
+    elif rank >= 2 and layout == "outer":
+        whole, at = (2 * shape[0], *shape[1:]), (slice(None, None, 2), *at[1:])
+    elif rank >= 2 and layout == "transposed":
+        whole, turned = (*shape[:-2], shape[-1], shape[-2]), True
+    elif rank >= 1 and layout == "expanded" and shape[0] > 0:
+        values = values[:1]
+        return _patterns.as_array(item, values).expand(*shape) if item.library == "torch" else numpy.broadcast_to(_patterns.as_array(item, values), shape)
+    memory = _patterns.as_array(item, _patterns.gap(item, whole))
+    view = memory[at] if not turned else memory.swapaxes(-1, -2)
+    view[...] = _patterns.as_array(item, values)
+    return view

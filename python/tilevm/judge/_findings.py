@@ -1,0 +1,110 @@
+"""What a reply of an answer's process says against it, apart from probes: one finding, or none.
+
+    found = examine(reply, values, expected, …)      # None, or Finding("unsafe", "vm.out_of_bounds", …)
+
+The order of the rules is the order in which causes hide each other: a crash, a report of the VM, elements that nobody wrote, wrong values.
+"""
+from __future__ import annotations
+
+import dataclasses
+
+from . import _compare
+from ._verdict import CHEATS, UNDECIDED, UNSAFE, WRONG
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Sequence
+
+    from ._cases import Case
+    from ._compare import Difference
+    from ._reference import Expected
+
+# Warnings of full checks that leave a result right: the program may mean it.
+_REMARKS = frozenset(("vm.order", "vm.not_finite", "vm.unseen_old", "vm.no_blocks", "python.gradient"))
+# Errors by which an answer declines an input.
+DECLINES = frozenset(("AssertionError", "ValueError", "NotImplementedError", "TypeError", "ArgumentError", "RuntimeError"))
+
+
+@dataclasses.dataclass
+class Finding:
+    """`verdict`, `code`, `message`, where, and the values of a difference."""
+
+    verdict: str
+    code: str
+    message: str
+    file: "Optional[str]" = None
+    line: "Optional[int]" = None
+    report: str = ""
+    difference: "Optional[Difference]" = None
+    declines: bool = False  # the answer raised an error before any launch
+
+    @property
+    def kind(self) -> "tuple[str, str]":
+        return self.verdict, self.code
+
+
+def of_error(error: "Dict[str, Any]", launched: bool, elements: int) -> Finding:
+    """Of an exception that the call raised."""
+    file, line, text = error.get("file"), error.get("line"), str(error.get("text", ""))
+    head = text.splitlines()[0] if text else ""
+    if error.get("late"):
+        small = elements <= 1 << 15
+        return Finding(UNSAFE if small else UNDECIDED, "judge.time", f"{head}, for {elements} elements", file, line)
+    if error.get("trap"):
+        message = head.split("]: ", 1)[-1]
+        return Finding(UNSAFE, str(error.get("code")), message, file, line, "\n".join(text.splitlines()[1:]))
+    if error.get("memory"):
+        return Finding(UNSAFE, "judge.memory", f"the answer asks for more memory than it may have, for {elements} elements", file, line)
+    if error.get("unsupported"):
+        return Finding(UNDECIDED, str(error.get("code") or "judge.unsupported"), head, file, line, "\n".join(text.splitlines()[1:]))
+    if error.get("type") in ("ModuleNotFoundError", "ImportError"):
+        return Finding(UNDECIDED, "judge.import", f"{error['type']}: {head}", file, line)
+    return Finding(WRONG, "judge.raises", f"{error.get('type')}: {head}", file, line, "\n".join(text.splitlines()[1:12]),
+                   declines=not launched and error.get("type") in DECLINES)
+
+
+def remarks_of(reply: "Dict[str, Any]") -> "List[str]":
+    """What the VM warns of that leaves results right."""
+    return [f"{w['file']}:{w['line']}: {_first_line(w['text'])}" for w in reply.get("warnings", ()) if w["code"] in _REMARKS]
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0].replace("warning[", "[", 1) if text else ""
+
+
+def of_reply(reply: "Dict[str, Any]", results: "Sequence[Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]",
+             case: "Case") -> "Optional[Finding]":
+    """Of a call that ended well."""
+    for warning in reply["warnings"]:
+        if warning["code"] not in _REMARKS:
+            return Finding(UNSAFE, warning["code"], _first_line(warning["text"]).split("]: ", 1)[-1], warning["file"], warning["line"],
+                           "\n".join(warning["text"].splitlines()[1:]))
+    if reply["replaced"]:
+        return Finding(CHEATS, "judge.patched", f"the answer replaces {', '.join(reply['replaced'])}")
+    if reply["threads"] > 0:
+        return Finding(CHEATS, "judge.thread", f"{reply['threads']} threads of the answer still run when the call returns")
+    for missing in reply["unwritten"]:
+        if missing["result"] < len(expected.results) and expected.results[missing["result"]].want.size:
+            return Finding(WRONG, "judge.not_written", f"{missing['count']} of {missing['of']} elements of result {missing['result']}, first "
+                           f"{missing['first']}, were written by nobody; its memory was made at {missing['made_at']}")
+    difference = _compare.compare(results, expected.results)
+    if difference is not None and not (difference.special and case.values == "extreme"):
+        lower = _compare.of_lower_precision(results, expected.results) if difference.code == "judge.differs" else None
+        if lower is not None:
+            return Finding(CHEATS, lower.code, f"{lower.text}; {difference.text}", difference=difference)
+        return Finding(WRONG, difference.code, difference.text, difference=difference)
+    return _of_arguments(reply, after, expected, names)
+
+
+def _of_arguments(reply: "Dict[str, Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]") -> "Optional[Finding]":
+    for number in reply["changed"]:
+        if number < len(expected.after) and expected.after[number] is None:
+            name = names[number] if number < len(names) else number
+            return Finding(WRONG, "judge.input_changed", f"the answer changes its argument `{name}`, the task does not")
+    changed = _compare.changed_inputs(after, expected, names)
+    if changed is not None:
+        return Finding(WRONG, changed.code, changed.text, difference=changed)
+    if reply["copied"]:
+        return Finding(CHEATS, "judge.copies", f"result {reply['copied'][0]} is what lay in an argument of a launch before it: a kernel copies what "
+                       "something else computed")
+    return None

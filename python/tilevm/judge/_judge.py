@@ -1,0 +1,314 @@
+"""The judge of one answer to one task: tries inputs until something is wrong, or until the budget is used up.
+
+    verdict = Judge(task, "answer.py", server).run()
+
+It makes inputs (_cases.py), computes what is right (_reference.py), asks the answer's process (_process.py), examines replies
+(_findings.py), and asks for more than results: what a second call gives, and what is left when no kernel runs (_probes.py). The first
+finding is shrunk to the smallest input that shows it.
+"""
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+
+from . import _cases, _findings, _probes, _values
+from ._findings import Finding
+from ._process import Bounds, Ended
+from ._reference import Reference, Refused, flatten
+from ._verdict import CHEATS, RIGHT, UNDECIDED, UNSAFE, WRONG, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
+
+    from ._cases import Case
+    from ._process import AnswerProcess, Server
+    from ._reference import Expected
+    from ._task import Task
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """`budget`: seconds of processor time for inputs, beside loading, so that a busy machine tries as many; `case_seconds`: of one call; `least`:
+    inputs without which nothing is right; `shrink`: seconds for the smallest input."""
+
+    budget: float = 5.0
+    case_seconds: float = 10.0
+    least: int = 6
+    shrink: float = 2.0
+    bounds: Bounds = Bounds()
+
+
+class Reply:
+    """Of one call: what was said, and the values."""
+
+    def __init__(self, said: "Dict[str, Any]", results: "List[Any]", after: "List[Any]", kept: "List[List[Any]]") -> None:
+        self.said, self.results, self.after, self.kept = said, results, after, kept
+
+
+class Judge:
+    """Of one answer. `entry`: the function that is meant, "" for the usual one."""
+
+    def __init__(self, task: "Task", answer: str, server: "Server", entry: str = "", options: Options = Options()) -> None:
+        self.task, self.answer, self.entry, self.server, self.options = task, os.path.abspath(answer), entry, server, options
+        self.reference = Reference(task)
+        self.remarks: "List[str]" = []
+        self.kernels: "Dict[str, None]" = {}
+        self.constants: "set[int]" = set()
+        self.done: "List[Case]" = []
+        self.refused = 0
+        self.declined: "List[Finding]" = []
+        self.launched = 0  # cases in which a kernel ran
+        self._process: "Optional[AnswerProcess]" = None
+        self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
+        self.names = [item.name for item in task.schema.inputs if isinstance(item, _cases.ArrayInput)]
+
+    def run(self) -> Verdict:
+        """Errors: UnavailableError, if no process can be shut in."""
+        try:
+            finding, case = self._search()
+            if finding is not None and case is not None and finding.code == "judge.differs" and case.example is None:
+                finding, case = self._named(finding, case)
+            if finding is not None and case is not None and finding.verdict in (WRONG, UNSAFE):
+                finding, case = self._shrunk(finding, case)
+        finally:
+            self.close()
+        return self._verdict(finding, case)
+
+    # --- the process
+
+    def process(self) -> "AnswerProcess":
+        """With the answer loaded. Errors: _Failed with what loading found."""
+        if self._process is None:
+            self._process = self.server.open(self.answer, [self.task.path], self.options.bounds)
+            try:
+                reply, _ = self._process.ask({"do": "load", "path": self.answer, "entry": self.entry, "names": self.task.names}, (), 60)
+                if reply["ok"] and self.task.model is not None:
+                    said, blobs = _values.pack([list(self.task.init), dict(self.task.model.state_dict())])
+                    from ._task import SEED
+
+                    reply, _ = self._process.ask({"do": "make", "arguments": said["items"][0], "state": said["items"][1], "seed": SEED}, blobs, 60)
+            except Ended as error:
+                self.close()
+                raise _Failed(Finding(UNSAFE, "judge.died", f"while it is loaded: {error}")) from None
+            if not reply["ok"]:
+                self.close()
+                found = _findings.of_error(reply["error"], False, 0)
+                raise _Failed(dataclasses.replace(found, code="judge.load") if found.code == "judge.raises" else found)
+        return self._process
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def call(self, arguments: "Tuple[Any, ...]", off: bool = False, keep: bool = False, into: bool = False) -> Reply:
+        """Errors: _Failed with what the call ended in."""
+        said, blobs = _values.pack(list(arguments))
+        elements = sum(len(blob) for blob in blobs) // 4
+        message = {"do": "call", "arguments": said, "named": {"kind": "dict", "items": []}, "off": off, "keep": keep, "into": into,
+                   "seconds": self.options.case_seconds}
+        process = self.process()
+        try:
+            reply, out = process.ask(message, blobs, self.options.case_seconds + 5)
+        except Ended as error:
+            self.close()
+            raise _Failed(Finding(UNSAFE, "judge.time" if error.late else "judge.died", str(error))) from None
+        self._asked += reply["cpu"] if type(reply.get("cpu")) is float else 0.0
+        if not reply["ok"]:
+            if reply["error"].get("late"):
+                self.close()
+            raise _Failed(_findings.of_error(reply["error"], bool(reply.get("launches")), elements))
+        try:
+            results, after, kept = _values.unpack(reply["arrays"], out)
+            for key in ("launches", "torch", "warnings", "replaced", "threads", "changed", "unwritten", "copied"):
+                reply[key]
+        except (_values.Unpackable, KeyError, ValueError, TypeError) as error:
+            self.close()
+            raise _Failed(Finding(UNSAFE, "judge.died", f"its process sent what is no result: {error}")) from None
+        return Reply(reply, flatten(results), [a for a in flatten(after) if _values.is_array(a)], [flatten(each) for each in kept])
+
+    # --- inputs
+
+    def arguments(self, case: "Case") -> "Tuple[Any, ...]":
+        return _cases.build(self.task.schema, case, self.task.examples)
+
+    def expect(self, case: "Case") -> "Tuple[Tuple[Any, ...], Expected]":
+        """Errors: Refused."""
+        arguments = self.arguments(case)
+        return arguments, self.reference.expect(arguments)
+
+    def try_case(self, case: "Case") -> "Optional[Finding]":
+        """Errors: Refused."""
+        arguments, expected = self.expect(case)
+        try:
+            reply = self.call(arguments)
+        except _Failed as failed:
+            return failed.finding
+        self._note(reply, expected)
+        found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case)
+        return found or _probes.of_work(self, case, reply, expected)
+
+    def _note(self, reply: Reply, expected: "Expected") -> None:
+        for name, _, constants in reply.said["launches"]:
+            self.kernels[str(name)] = None
+            self.constants.update(v for v in constants.values() if type(v) is int)
+        self.launched += bool(reply.said["launches"])
+        for text in [*_findings.remarks_of(reply.said), *expected.remarks]:
+            self.remark(text)
+
+    def remark(self, text: str) -> None:
+        if text not in self.remarks and len(self.remarks) < 12:
+            self.remarks.append(text)
+
+    def spent(self) -> float:
+        """Processor time since the answer was loaded, of both processes."""
+        return time.process_time() - self._own + self._asked
+
+    def _search(self) -> "Tuple[Optional[Finding], Optional[Case]]":
+        try:
+            self.process()
+        except _Failed as failed:
+            return failed.finding, None
+        with open(self.answer, "rb") as file:
+            text = file.read().decode("utf-8", "replace") if self.answer.endswith(".py") else ""
+        self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
+        constants = _cases.constants_of(text)
+        tried = 0
+        for case in _cases.plan(self.task.schema, constants, len(self.task.examples)):
+            tried += 1
+            if self.spent() > self.options.budget and len(self.done) >= self.options.least or self.spent() > 4 * self.options.budget or tried > 400:
+                break
+            if not self._affordable(case):
+                continue
+            try:
+                found = self.try_case(case)
+            except Refused:
+                self.refused += 1
+                continue
+            if self.reference.random:
+                return Finding(UNDECIDED, "judge.random", "the task gives other results at each call"), case
+            if found is not None and found.declines and case.example is None and not self.task.schema.declared:
+                self._decline(found, case)
+                continue
+            if found is not None:
+                return found, case
+            self.done.append(case)
+            if len(self.done) in (3, 14):
+                found = _probes.run(self, case)
+                if found is not None:
+                    return found, case
+        return self._end()
+
+    def _affordable(self, case: "Case") -> bool:
+        if case.example is None:
+            return True
+        size = sum(a.numel() if _values.is_tensor(a) else a.size for a in flatten(list(self.task.examples[case.example])) if _values.is_array(a))
+        if size > 1 << 20:
+            self.remark(f"the task's example of {size} elements was not tried: it takes longer than the budget")
+            return False
+        return True
+
+    def _decline(self, found: Finding, case: "Case") -> None:
+        self.declined.append(found)
+        if len(self.declined) == 1:
+            self.remark(f"the answer declines some inputs that the task takes: {found.message[:160]}, with {case.text()}")
+
+    def _end(self) -> "Tuple[Optional[Finding], Optional[Case]]":
+        if not self.done:
+            if self.declined:
+                return self.declined[0], None
+            return Finding(UNDECIDED, "judge.no_input", "no input was found that the task takes; say what it takes by INPUTS"), None
+        found = _probes.run(self, self.done[-1]) if len(self.done) < 14 else None
+        if found is None:
+            found = _probes.switched_off(self, max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0))
+        if found is None and len(self.done) < self.options.least:
+            found = Finding(UNDECIDED, "judge.few", f"only {len(self.done)} inputs were tried; give it a larger --budget")
+        return found, self.done[-1] if found is not None else None
+
+    # --- what it is, and the smallest input
+
+    def _named(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
+        """A wrong value may be a cheat; that is seen where there are more elements."""
+        larger = self.larger(case)
+        try:
+            found = self.try_case(larger)
+        except Refused:
+            return finding, case
+        if found is not None and found.verdict == CHEATS:
+            return found, larger
+        if found is not None and found.code == finding.code and _probes.constant(self, larger):
+            text = f"the result is the same for other inputs; {found.message}"
+            return dataclasses.replace(found, verdict=CHEATS, code="judge.constant", message=text), larger
+        return finding, case
+
+    def larger(self, case: "Case") -> "Case":
+        """The case with at least some dozen elements, where the task allows it."""
+        schema = self.task.schema
+        if schema.elements(case.by_name) < 64:
+            for number in (37, 32, 20, 16, 8):
+                sizes = {name: max(size, number) for name, size in case.sizes}
+                if schema.allows(sizes) and schema.elements(sizes) <= 1 << 14:
+                    return dataclasses.replace(case, sizes=tuple(sizes.items()), values="normal", layout="contiguous")
+        return case
+
+    def _shrunk(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
+        """Tries simpler inputs, one change at a time, as long as they show the same."""
+        until = self.spent() + self.options.shrink
+        changed = case.example is None
+        while changed and self.spent() < until:
+            changed = False
+            for other in _simpler(case):
+                if self.spent() > until or not self.task.schema.allows(other.by_name):
+                    continue
+                try:
+                    found = self.try_case(other)
+                except Refused:
+                    continue
+                if found is not None and found.kind == finding.kind:
+                    finding, case, changed = found, other, True
+                    break
+        return finding, case
+
+    def _verdict(self, finding: "Optional[Finding]", case: "Optional[Case]") -> Verdict:
+        verdict = Verdict(RIGHT if finding is None else finding.verdict, self.task.path, self.answer, schema=self.task.schema.text(),
+                          remarks=self.remarks, kernels=list(self.kernels), cases=len(self.done) + (finding is not None and case is not None),
+                          refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3),
+                          sandbox=self.options.bounds.sandbox)
+        if finding is None:
+            return verdict
+        verdict.code, verdict.message, verdict.report = finding.code, finding.message, finding.report
+        verdict.file, verdict.line = finding.file, finding.line
+        if case is not None:
+            verdict.case, verdict.input = case.to_json(), case.text()
+        if finding.difference is not None:
+            d = finding.difference
+            verdict.result, verdict.element, verdict.bound = d.result, list(d.index), d.bound
+            verdict.expected, verdict.got = d.expected, d.got
+        return verdict
+
+
+class _Failed(Exception):
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.message)
+        self.finding = finding
+
+
+Failed = _Failed
+
+
+def _simpler(case: "Case") -> "List[Case]":
+    found = []
+    if case.layout != "contiguous":
+        found.append(dataclasses.replace(case, layout="contiguous"))
+    if case.values != "normal":
+        found.append(dataclasses.replace(case, values="normal"))
+    for i, (name, size) in enumerate(case.sizes):
+        for smaller in dict.fromkeys((1, 2, 3, size // 2, size - 1)):
+            if 0 < smaller < size:
+                found.append(dataclasses.replace(case, sizes=(*case.sizes[:i], (name, smaller), *case.sizes[i + 1:])))
+    return found
+
+
+__all__ = ["CHEATS", "Failed", "Judge", "Options", "Reply"]

@@ -1,0 +1,222 @@
+"""What a task's result is, and how far an answer may be from it.
+
+    expected = Reference(task).expect(arguments)
+    expected.results[0].want, .bound             # float64 (integers exactly), and the largest error that rounding explains
+
+The function runs once in float64, some times with rounding errors (_noise.py), and once in the element types of its arguments. The last run says
+of which types and shapes results are. Where its own error exceeds the bound, the reference is unstable there: the bound grows, and
+`remarks` says so.
+"""
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import random
+
+import numpy
+
+from . import _numbers, _values
+from ._numbers import FORMATS, ulp
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Optional, Tuple
+
+    Numbers = numpy.ndarray[Any, Any]
+
+_SAMPLES = 5
+_FACTOR = 6.0  # what an answer may err, in root mean squares of the errors that were tried
+_SEED = 7
+
+
+class Refused(Exception):
+    """The task's own function raises an error for this input: it is none of the task."""
+
+
+@dataclasses.dataclass
+class Result:
+    """An array of the result: `want` in float64 or integers; `bound` for each element; `native`: what the function gives in its own types;
+    `noise`: the part of the bound beyond rounding the result; `open`: elements that rounding decides (integers)."""
+
+    dtype: str
+    want: "Numbers"
+    bound: "Numbers"
+    native: "Numbers"
+    noise: "Numbers"
+    open: "Optional[Numbers]" = None
+
+
+@dataclasses.dataclass
+class Expected:
+    """`results` in order; `after`: of each array among the arguments what it holds then, None where the task does not change it."""
+
+    results: "List[Result]"
+    after: "List[Optional[Result]]"
+    remarks: "List[str]"
+
+
+def flatten(value: "Any") -> "List[Any]":
+    """Arrays and numbers of a result, in order; None counts as nothing."""
+    if isinstance(value, (tuple, list)):
+        return [item for each in value for item in flatten(each)]
+    if isinstance(value, dict):
+        return flatten(list(value.values()))
+    return [] if value is None else [value]
+
+
+class Reference:
+    """Of one task. `random`: its results differ from call to call; `operations`: what torch computes in it."""
+
+    def __init__(self, task: "Any") -> None:
+        self._task = task
+        self._double: "Any" = None
+        self.random: "Optional[bool]" = None
+        self.operations: "frozenset[str]" = frozenset()  # of torch, in the last call
+
+    def expect(self, arguments: "Tuple[Any, ...]") -> Expected:
+        """Errors: Refused."""
+        native, native_after = self._native(arguments)
+        if self.random is None:
+            again, _ = self._native(arguments)
+            self.random = [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
+                a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
+        uses_torch = any(map(_values.is_tensor, flatten(list(arguments)))) or self._task.model is not None
+        runs = self._by_torch(arguments) if uses_torch else self._by_numpy(arguments)
+        remarks: "List[str]" = []
+        count = len(native)
+        dtypes = [_numbers.dtype_of(a) if _values.is_array(a) else type(a).__name__ for a in (*native, *native_after)]
+        natives = [_numbers.exact(a) for a in (*native, *native_after)]
+        merged = [_merge(dtypes[i], natives[i], [run[i] for run in runs], remarks) for i in range(len(natives))]
+        befores = [_numbers.exact(a) for a in flatten(list(arguments)) if _values.is_array(a)]
+        after = [None if _same(before, result.native) else result for before, result in zip(befores, merged[count:])]
+        return Expected(merged[:count], after, list(dict.fromkeys(remarks)))
+
+    def _call(self, function: "Callable[..., Any]", arguments: "Tuple[Any, ...]") -> "Tuple[List[Any], List[Any]]":
+        """(results, arrays of the arguments afterwards). Errors: Refused."""
+        random.seed(_SEED)
+        numpy.random.seed(_SEED)
+        try:
+            result = function(*arguments)
+        except Exception as error:  # noqa: BLE001  # whatever it raises
+            raise Refused(f"{type(error).__name__}: {error}") from error
+        return flatten(result), [a for a in flatten(list(arguments)) if _values.is_array(a)]
+
+    def _native(self, arguments: "Tuple[Any, ...]") -> "Tuple[List[Any], List[Any]]":
+        with _no_grad():
+            return self._call(self._task.reference, _mapped(arguments, _copy))
+
+    def _by_torch(self, arguments: "Tuple[Any, ...]") -> "List[List[Numbers]]":
+        """In float64 without errors first, then with errors."""
+        import torch
+
+        from . import _noise
+
+        function = self._task.reference if self._task.model is None else self._doubled_model()
+        runs = []
+        for sample in range(_SAMPLES + 1):
+            noise = None if sample == 0 else torch.Generator().manual_seed(_SEED + sample)
+            given = _mapped(arguments, _noise.doubled)
+            with _no_grad(), _noise.Precise(noise, self._task.tf32) as precise:
+                results, after = self._call(function, given)
+            self.operations = frozenset(precise.operations)
+            runs.append([_numbers.exact(a) for a in (*results, *after)])
+        return runs
+
+    def _doubled_model(self) -> "Any":
+        from . import _noise
+
+        if self._double is None:
+            model = copy.deepcopy(self._task.model)
+            kinds = {name: tensor.dtype for name, tensor in [*model.named_parameters(), *model.named_buffers()]}
+            model = model.double()
+            for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+                if tensor.is_floating_point():
+                    setattr(tensor, _noise._KIND, kinds[name])
+            self._double = model
+        return self._double
+
+    def _by_numpy(self, arguments: "Tuple[Any, ...]") -> "List[List[Numbers]]":
+        """NumPy is not followed operation by operation: the arguments get errors of some units of their types."""
+        generator = numpy.random.default_rng(_SEED)
+        runs = []
+        for sample in range(_SAMPLES + 1):
+            def wide(value: "Any", exact: bool = sample == 0) -> "Any":
+                if value.dtype.kind != "f":
+                    return value.copy()
+                unit = FORMATS[str(value.dtype)].unit
+                made = value.astype(numpy.float64)
+                return made if exact else made * (1 + 2 * unit * generator.choice([-1.0, 1.0], made.shape))
+
+            results, after = self._call(self._task.reference, _mapped(arguments, wide))
+            runs.append([_numbers.exact(a) for a in (*results, *after)])
+        return runs
+
+
+def _no_grad() -> "Any":
+    import contextlib
+    import sys
+
+    return sys.modules["torch"].no_grad() if "torch" in sys.modules else contextlib.nullcontext()
+
+
+def _copy(value: "Any") -> "Any":
+    if not _values.is_tensor(value):
+        return value.copy()
+    import torch
+
+    return value.detach().clone(memory_format=torch.preserve_format)
+
+
+def _mapped(value: "Any", change: "Callable[[Any], Any]") -> "Any":
+    """Arrays changed; one array in two places stays one."""
+    done: "Dict[int, Any]" = {}
+
+    def one(item: "Any") -> "Any":
+        if isinstance(item, (tuple, list)):
+            return type(item)(map(one, item))
+        if isinstance(item, dict):
+            return {key: one(each) for key, each in item.items()}
+        if not _values.is_array(item):
+            return item
+        if id(item) not in done:
+            done[id(item)] = change(item)
+        return done[id(item)]
+
+    return one(value)
+
+
+def _same(one: "Numbers", other: "Numbers") -> bool:
+    return one.shape == other.shape and bool(numpy.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+
+
+def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[str]") -> Result:
+    """The result in float64 with its bound. `runs`: without errors first."""
+    want = runs[0]
+    dtype = {"float": "float32", "int": "int64"}.get(dtype, dtype)
+    none = numpy.zeros(want.shape)
+    if want.shape != native.shape:
+        raise Refused("its result has another shape in float64")
+    if want.dtype.kind != "f" or dtype not in FORMATS:
+        differs = functools.reduce(numpy.logical_or, [run != want for run in runs[1:]], numpy.zeros(want.shape, bool)) | (native != want)
+        return Result(dtype, want, none, native, none, differs)
+    with numpy.errstate(all="ignore"):
+        spread = numpy.sqrt(sum(numpy.nan_to_num(run - want, nan=0.0, posinf=0.0, neginf=0.0) ** 2 for run in runs[1:]) / max(1, len(runs) - 1))
+        noise = numpy.maximum(spread, 0.5 * _typical(spread)) * _FACTOR
+        last = 0.5 * ulp(want, dtype) * 1.01
+        error = numpy.abs(native - want)
+        error = numpy.where(numpy.isfinite(error), error, 0.0)
+        bound = noise + last
+        unstable = error > bound
+        if unstable.any():
+            remarks.append(f"the reference is unstable: in {dtype} its own result is off by {float(error[unstable].max()):.3g}, "
+                           f"where rounding explains {float(bound[unstable].min()):.3g}; the bound is 2 times its own error there")
+            bound = numpy.maximum(bound, 2 * numpy.maximum(error, _typical(error)))
+    return Result(dtype, want, bound, native, noise)
+
+
+def _typical(spread: "Numbers") -> "Numbers":
+    """Of the neighbours in the last dimension: few samples may miss an element's own."""
+    if spread.ndim == 0 or spread.size == 0:
+        return spread
+    return numpy.broadcast_to(numpy.median(spread, axis=-1, keepdims=True), spread.shape)

@@ -1,0 +1,111 @@
+"""The process that starts those of answers: it has imported what they need, and knows no task.
+
+    python -m tilevm.judge._server FD torch,triton      (started by _process.py, with an environment of its own)
+
+For each request on the socket FD it forks a process, which is shut in (_sandbox.py) before it reads the answer. So an answer finds the
+frontends imported, and no reference, result or secret in its memory. The process between this one and the answer's waits for it, and
+says on a pipe how it ended.
+"""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Sequence
+
+
+def main(descriptor: int, imports: "Sequence[str]") -> None:
+    """Serves until the other side closes the socket."""
+    requests = socket.socket(fileno=descriptor)
+    _prepare(imports)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that ended are not kept
+    while True:
+        text, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
+        if not text:
+            return
+        child = os.fork()
+        if child == 0:
+            try:
+                requests.close()
+                _start(json.loads(text), descriptors)
+            finally:
+                os._exit(1)
+        for each in descriptors:
+            os.close(each)
+        requests.sendall(json.dumps({"pid": child}).encode() + b"\n")
+
+
+def _prepare(imports: "Sequence[str]") -> None:
+    """Imports what the answers need; with torch and a frontend its "cuda" is this CPU."""
+    import tilevm
+
+    from . import _watch, _worker  # noqa: F401  # so that they are there
+
+    if "torch" in imports:
+        tilevm.install(check="full")
+        import torch
+
+        torch.set_num_threads(1)
+        torch.set_grad_enabled(True)
+    for name in imports:
+        if name == "triton":
+            import triton
+            import triton.language
+
+            triton.runtime.driver.active.get_current_target()
+        elif name == "cuda":
+            import cuda.tile  # noqa: F401
+    import tilevm.script  # noqa: F401
+
+
+def _start(request: "Dict[str, Any]", descriptors: "List[int]") -> None:
+    """In the child, which ends here."""
+    from ._sandbox import Limits, SandboxError, enter
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    connection, status = descriptors
+    try:
+        if request["sandbox"]:
+            code = enter(Limits(request["memory"], request["tmp"], request["seconds"]), request["readable"], request["hidden"])
+            if os.getpid() != 1:  # the answer's is the first process of its namespace
+                _say_end(status, code)
+        _close_others(connection)
+    except (SandboxError, OSError) as error:
+        _say_end(status, f"sandbox: {error}")
+    _quiet()
+    from ._worker import serve
+
+    try:
+        serve(socket.socket(fileno=connection), request)
+    finally:
+        os._exit(0)
+
+
+def _say_end(status: int, how: "Any") -> None:
+    try:
+        os.write(status, json.dumps(how).encode())
+    except OSError:  # nobody asks
+        pass
+    os._exit(0)
+
+
+def _close_others(kept: int) -> None:
+    os.closerange(3, kept)
+    os.closerange(kept + 1, 4096)
+
+
+def _quiet() -> None:
+    """What the answer prints goes nowhere."""
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2].split(",") if sys.argv[2] else [])

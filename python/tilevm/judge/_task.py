@@ -1,0 +1,186 @@
+"""Tasks: what an answer has to compute, and with which inputs.
+
+    task = load("softmax_task.py")          # or softmax_task.py:function
+    task.reference(x)                       # the function, in the element types of its arguments
+
+Forms that are told apart by what the file defines:
+
+    Model, get_inputs, get_init_inputs      KernelBench: an nn.Module; the answer is a class ModelNew
+    a function and INPUTS (and SIZES)       the schema is the task's promise (_schema.py)
+    a function and EXAMPLE or get_inputs    the schema is inferred from that call
+    a function and a test of it             TritonBench: the file ends with calls of the function, which are the examples
+"""
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import os
+import sys
+
+from .._errors import argument_error
+from . import _schema, _values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any, Callable, Dict, List, Optional, Tuple
+
+_NAMES = ("reference", "expected", "task", "ref")
+SEED = 20260101
+
+
+class Task:
+    """`name`, `path`, `reference`, `schema`, `examples` (arguments of calls); of a module also `model` (its object), `init` (arguments of its
+    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32."""
+
+    def __init__(self, name: str, path: str, reference: "Callable[..., Any]", schema: "_schema.Schema", examples: "List[Tuple[Any, ...]]") -> None:
+        self.name, self.path = name, path
+        self.reference = reference
+        self.schema = schema
+        self.examples = examples
+        self.model: "Any" = None
+        self.init: "Tuple[Any, ...]" = ()
+        self.names: "List[str]" = []
+        self.tf32 = False
+
+
+def load(path: str) -> Task:
+    """Errors: ArgumentError for a file that is no task; what the file raises."""
+    path, _, entry = path.partition(".py:")
+    path += "" if path.endswith(".py") else ".py"
+    path = os.path.abspath(path)
+    if not os.path.exists(path):
+        raise argument_error(f"there is no file {path}", "name the Python file of the task")
+    text = open(path, encoding="utf-8").read()
+    if "#####" in text and "def test_" in text:
+        return _of_tests(path, text, entry)
+    module = _import(path)
+    if hasattr(module, "Model") and hasattr(module, "get_inputs"):
+        task = _of_model(path, module)
+    else:
+        task = _of_function(path, module, entry)
+    task.tf32 = bool(getattr(module, "TF32", False))
+    return task
+
+
+def of_function(function: "Callable[..., Any]", inputs: "Optional[Dict[str, str]]" = None, sizes: str = "",
+                example: "Optional[Tuple[Any, ...]]" = None) -> Task:
+    """From Python. Errors: ArgumentError."""
+    path = os.path.abspath(inspect.getsourcefile(function) or "")
+    return _make(function, path, inputs, sizes, [] if example is None else [tuple(example)])
+
+
+def _import(path: str) -> "ModuleType":
+    name = "task_" + "".join(c if c.isalnum() else "_" for c in path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _of_function(path: str, module: "ModuleType", entry: str) -> Task:
+    own = {name: value for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__ and
+           not name.startswith("_") and name != "get_inputs"}
+    name = entry or next((n for n in _NAMES if n in own), "") or (next(iter(own)) if len(own) == 1 else "")
+    if name not in own:
+        raise argument_error(f"{path} has no function `{name or 'reference'}`", f"name one of {', '.join(own) or 'its functions'}, as in task.py:function")
+    examples = [tuple(module.EXAMPLE)] if hasattr(module, "EXAMPLE") else []
+    if not examples and hasattr(module, "get_inputs"):
+        examples = [tuple(module.get_inputs())]
+    return _make(own[name], path, getattr(module, "INPUTS", None), getattr(module, "SIZES", ""), examples, getattr(module, "AT", None))
+
+
+def _make(function: "Callable[..., Any]", path: str, inputs: "Any", sizes: str, examples: "List[Tuple[Any, ...]]", at: "Any" = None) -> Task:
+    if inputs is not None:
+        import __future__  # noqa: F401
+
+        library = "torch" if "torch" in function.__globals__ else "numpy"
+        schema = _schema.parse(inputs, sizes, library, at)
+    elif examples:
+        schema = _schema.infer(_parameters(function, len(examples[0])), examples[0])
+    else:
+        raise argument_error(f"the task {path} does not say what its inputs are",
+                             'add INPUTS = {"x": "f32[m, n]", …}, or EXAMPLE = (x, …), the arguments of a call')
+    task = Task(function.__name__, path, function, schema, examples)
+    task.names = [function.__name__]
+    return task
+
+
+def _parameters(function: "Callable[..., Any]", count: int) -> "List[str]":
+    names = [p.name for p in inspect.signature(function).parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return [*names, *(f"argument{i}" for i in range(len(names), count))][:count]
+
+
+def _of_model(path: str, module: "ModuleType") -> Task:
+    import torch
+
+    init = tuple(module.get_init_inputs()) if hasattr(module, "get_init_inputs") else ()
+    named = init[1] if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict) else {}
+    torch.manual_seed(SEED)
+    model = module.Model(*init, **named) if not named else module.Model(*init[0], **named)
+    model.eval()
+    torch.manual_seed(SEED)
+    example = tuple(module.get_inputs())
+    names = _parameters(model.forward, len(example))
+    task = Task("Model", path, model, _schema.infer(names, example), [example])
+    task.model, task.init, task.names = model, init, ["ModelNew", "Model"]
+    return task
+
+
+def _of_tests(path: str, text: str, entry: str) -> Task:
+    """The function is what the tests call; the file is run once to see with what."""
+    import torch
+
+    head = text[:text.index("#####")]
+    module = _import(path) if not entry else _import(path)
+    own = [name for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__ and
+           not name.startswith(("_", "test_")) and f"def {name}(" in head]
+    tests = [value for name, value in vars(module).items() if name.startswith("test_") and inspect.isfunction(value)]
+    calls: "Dict[str, List[Tuple[Tuple[Any, ...], Dict[str, Any]]]]" = {name: [] for name in own}
+    depth = [0]
+
+    def recorded(name: str, function: "Callable[..., Any]") -> "Callable[..., Any]":
+        def call(*args: "Any", **named: "Any") -> "Any":
+            if depth[0] == 0:
+                calls[name].append(_copied((args, named)))
+            depth[0] += 1
+            try:
+                return function(*args, **named)
+            finally:
+                depth[0] -= 1
+
+        return call
+
+    originals = {name: getattr(module, name) for name in own}
+    for name in own:
+        setattr(module, name, recorded(name, originals[name]))
+    for test in tests:
+        torch.manual_seed(SEED)
+        test()
+    chosen = entry or max(own, key=lambda name: len(calls[name]), default="")
+    if not chosen or not calls[chosen]:
+        raise argument_error(f"the tests in {path} call none of its functions", "name the function, as in task.py:function")
+    function = originals[chosen]
+    for name in own:
+        setattr(module, name, originals[name])
+    bound = [_bound(function, args, named) for args, named in calls[chosen]]
+    schema = _schema.infer(list(bound[0]), list(bound[0].values()))
+    task = Task(chosen, path, function, schema, [tuple(b.values()) for b in bound if list(b) == list(bound[0])])
+    task.names = [chosen]
+    return task
+
+
+def _copied(value: "Any") -> "Any":
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_copied, value))
+    if isinstance(value, dict):
+        return {key: _copied(each) for key, each in value.items()}
+    return value.detach().clone() if _values.is_tensor(value) else value
+
+
+def _bound(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Dict[str, Any]":
+    """By the names of parameters, in their order; keywords alone become positions where they can."""
+    bound = inspect.signature(function).bind(*args, **named)
+    return dict(bound.arguments)
