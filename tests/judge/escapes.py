@@ -30,7 +30,7 @@ ESCAPES = {
     "read the task": "return open(TASK).read()",
     "read the task by its folder": "return os.listdir(os.path.dirname(TASK))",
     "import the task": "sys.path.insert(0, os.path.dirname(TASK)); import secret_task; return secret_task",
-    "read files of the user": "return [open(p).read() for p in (os.path.expanduser('~/.bashrc'), '/root/.bashrc', '/root/.profile')]",
+    "read files of the user": "return [open(p).read() for p in map(os.path.expanduser, ('~/.bashrc', '~root/.bashrc', '~root/.profile'))]",
     "list home folders": "return [p for p in os.listdir('/home')]",
     "read /etc/passwd": "return open('/etc/passwd').read()",
     "read the environment": "return os.environ['JUDGE_SECRET']",

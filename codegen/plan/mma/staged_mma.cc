@@ -49,8 +49,7 @@ double StagedMmaKind::MacsPerCycle(const Machine& machine, int element_bits) con
 
 const StagedMmaKind* StagedKindOn(const Target& target) {
   for (const MmaKind* kind : MmaKinds()) {
-    if (const StagedMmaKind* staged = AsStaged(kind); staged != nullptr && staged->IsOn(target))
-      return staged;
+    if (const StagedMmaKind* staged = AsStaged(kind); staged != nullptr && staged->IsOn(target)) return staged;
   }
   return nullptr;
 }

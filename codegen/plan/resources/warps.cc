@@ -10,6 +10,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
+#include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/candidate.h"
 #include "codegen/target/tuning.h"
@@ -52,9 +53,7 @@ bool ReducesAcrossWarps(const ir::Op& op) {
 }
 
 // A load gives the value; at most its elements are moved on the way to the product.
-bool IsOnlyLoaded(const Target& target, const ir::Value* v) {
-  const ir::Elem element = v->type().elem();
-  if (ir::IsFloat(element) && ir::MemoryBits(element) == 8 && !target.has(kF8Mma)) return false;  // they are widened
+bool IsOnlyLoaded(const ir::Value* v) {
   const ir::Op* op = v->def();
   while (op != nullptr && op->info()->family == ir::Family::kShape) op = op->operand(0)->def();
   return op != nullptr && op->info()->is_load();
@@ -113,8 +112,8 @@ class Held {
     ir::Walk(function.body(), [&](ir::Op* op) {
       if (op->info()->family == ir::Family::kMma) {
         products_.push_back(op);
-        only_loads_ = only_loads_ && !WorksOnRows(*op) && IsOnlyLoaded(target, op->operand(0)) &&
-                      IsOnlyLoaded(target, op->operand(1));
+        only_loads_ = only_loads_ && !WorksOnRows(*op) && HasMatrixInstruction(target, *op) &&
+                      IsOnlyLoaded(op->operand(0)) && IsOnlyLoaded(op->operand(1));
         if (WorksOnRows(*op)) chain_rows_ = std::max(chain_rows_, op->result(0)->type().shape()[0]);
       }
       // Constants are made where they are used; what is fetched ahead is in shared memory.
