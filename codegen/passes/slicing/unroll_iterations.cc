@@ -144,7 +144,7 @@ class Unroller {
       for (int r = 0; r < op->num_regions(); ++r) {
         if (op->region(r) != nullptr && !op->info()->has(ir::kElementBody)) Visit(op->region(r));
       }
-      if (const auto iterations = IterationsOf(*op)) loops.push_back({op, *iterations});
+      if (const auto iterations = IterationsOf(*op)) loops.push_back({op, *iterations, {}, 0, 0, 64});
     }
     if (loops.size() < 2) return;
     FindAgain(&numbers_, &loops);

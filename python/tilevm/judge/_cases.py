@@ -14,9 +14,9 @@ import ast
 import dataclasses
 import itertools
 
-import numpy
 
 from . import _patterns
+from ._np import numpy
 from ._schema import ArrayInput, Formula, ScalarInput
 
 TYPE_CHECKING = False
@@ -224,7 +224,7 @@ def _array(item: ArrayInput, case: Case, shape: "Tuple[int, ...]", generator: "A
     return _laid_out(item, values, layout)
 
 
-def _laid_out(item: ArrayInput, values: "numpy.ndarray[Any, Any]", layout: str) -> "Any":
+def _laid_out(item: ArrayInput, values: "Any", layout: str) -> "Any":
     """An array of the library with these values: in a larger memory, whose other elements hold what nobody may use."""
     shape, rank = values.shape, values.ndim
     whole: "Tuple[int, ...]" = shape

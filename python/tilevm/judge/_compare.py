@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy
 
 from . import _numbers, _values
+from ._np import numpy
 from ._numbers import FORMATS, ulp
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._reference import Expected, Result
 
-    Numbers = numpy.ndarray[Any, Any]
+    Numbers = Any
 
 _BIAS_FROM = 200  # elements, for a statement about the mean error
 _BIAS = 0.2  # of a last digit; to nearest it is 0, toward zero a half

@@ -17,6 +17,7 @@ from ._findings import Finding
 from ._process import Bounds, Ended
 from ._reference import Reference, Refused, flatten
 from ._verdict import CHEATS, RIGHT, UNDECIDED, UNSAFE, WRONG, Verdict
+from ._schema import ArrayInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Judge:
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
-        self.names = [item.name for item in task.schema.inputs if isinstance(item, _cases.ArrayInput)]
+        self.names = [item.name for item in task.schema.inputs if isinstance(item, ArrayInput)]
 
     def run(self) -> Verdict:
         """Errors: UnavailableError, if no process can be shut in."""

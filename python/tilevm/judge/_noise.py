@@ -151,14 +151,14 @@ def _terms(name: str, tensors: "List[Any]", result: Any) -> int:
     """How many numbers are added for an element of the result."""
     size = max((t.numel() for t in tensors), default=1)
     if name in _PRODUCTS:
-        return max(1, tensors[-1].shape[0] if tensors[-1].dim() == 1 else tensors[-1].shape[-2])
+        return max(1, int(tensors[-1].shape[0] if tensors[-1].dim() == 1 else tensors[-1].shape[-2]))
     if "convolution" in name and len(tensors) > 1:
-        return max(1, tensors[1].numel() // max(1, tensors[1].shape[0]))
+        return max(1, int(tensors[1].numel() // max(1, tensors[1].shape[0])))
     if name == "cumsum":
         return max(1, size)
     count = result[0].numel() if isinstance(result, (tuple, list)) else result.numel()
     indices = max((t.numel() for t in tensors if not t.is_floating_point()), default=1) if "index" in name or "scatter" in name else 1
-    return max(1, size // max(1, count), indices)
+    return max(1, int(size // max(1, count)), int(indices))
 
 
 def _unit(kind: Any) -> float:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy
 
 from . import _values
+from ._np import numpy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def dtype_of(array: "Any") -> str:
     return str(array.dtype).replace("torch.", "")
 
 
-def exact(array: "Any") -> "numpy.ndarray[Any, Any]":
+def exact(array: "Any") -> "Any":
     """A NumPy array of the same values and shape."""
     if _values.is_tensor(array):
         import torch
@@ -54,7 +54,7 @@ def exact(array: "Any") -> "numpy.ndarray[Any, Any]":
     return found
 
 
-def ulp(values: "numpy.ndarray[Any, Any]", dtype: str) -> "numpy.ndarray[Any, Any]":
+def ulp(values: "Any", dtype: str) -> "Any":
     """Of each value (float64), in this type; that of the smallest normal number below it."""
     form = FORMATS[dtype]
     with numpy.errstate(all="ignore"):
@@ -62,7 +62,7 @@ def ulp(values: "numpy.ndarray[Any, Any]", dtype: str) -> "numpy.ndarray[Any, An
     return numpy.ldexp(1.0, numpy.maximum(exponents, form.least) - (form.digits - 1))
 
 
-def digits_used(values: "numpy.ndarray[Any, Any]") -> int:
+def digits_used(values: "Any") -> int:
     """The most digits of a significand that a finite value other than 0 has; 0 if there is none."""
     kept = values[numpy.isfinite(values) & (values != 0)]
     if kept.size == 0:

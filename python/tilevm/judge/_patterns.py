@@ -14,8 +14,8 @@
 """
 from __future__ import annotations
 
-import numpy
 
+from ._np import numpy
 from ._numbers import FORMATS
 from ._schema import ArrayInput
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ._schema import Schema
 
-    Numbers = numpy.ndarray[Any, Any]
+    Numbers = Any
 
 _FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "tiny", "signs", "extreme")
 _INTEGERS = ("low", "high", "equal", "rising", "falling")
@@ -49,7 +49,9 @@ def wanted(schema: "Schema") -> "List[str]":
 def fill(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
     """As float64, or integers."""
     if item.dtype == "bool":
-        return {"low": lambda: numpy.zeros(shape, bool), "high": lambda: numpy.ones(shape, bool)}.get(pattern, lambda: generator.random(shape) < 0.5)()
+        if pattern in ("low", "high"):
+            return numpy.full(shape, pattern == "high")
+        return generator.random(shape) < 0.5
     if not item.is_float:
         return _integers(item, sizes, pattern, shape, generator)
     values = _FILLS.get(pattern, _normal)(item, shape, generator)

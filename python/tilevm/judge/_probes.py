@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy
 
 from . import _compare, _findings, _numbers
 from ._findings import Finding
+from ._np import numpy
 from ._reference import Refused
 from ._verdict import CHEATS, UNDECIDED, WRONG
 

@@ -14,16 +14,16 @@ import dataclasses
 import functools
 import random
 
-import numpy
 
 from . import _numbers, _values
+from ._np import numpy
 from ._numbers import FORMATS, ulp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Tuple
 
-    Numbers = numpy.ndarray[Any, Any]
+    Numbers = Any
 
 _SAMPLES = 5
 _FACTOR = 6.0  # what an answer may err, in root mean squares of the errors that were tried

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import sys
 
-import numpy
+
+from ._np import numpy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _pack_tensor(tensor: "Any", memory: "Any") -> "Any":
                 "offset": tensor.storage_offset(), "blob": blob}
 
 
-def _pack_numpy(array: "numpy.ndarray[Any, Any]", memory: "Any") -> "Any":
+def _pack_numpy(array: "Any", memory: "Any") -> "Any":
     root = array
     while isinstance(root.base, numpy.ndarray):
         root = root.base

@@ -15,6 +15,7 @@ import functools
 import hashlib
 import sys
 
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterator, List, Set, Tuple

@@ -93,8 +93,8 @@ class Answer:
         if not path.endswith(".py"):
             import tilevm
 
-            module = tilevm.load(path)
-            kernel = module[entry] if entry else module.kernel
+            program = tilevm.load(path)
+            kernel = program[entry] if entry else program.kernel
             if not kernel.has_interface:
                 raise ValueError(f"kernel `{kernel.name}` of {path} has no interface that says how it is launched: give a Python file with a "
                                  f"function that does kernel = tilevm.load({os.path.basename(path)!r}).kernel and calls it")

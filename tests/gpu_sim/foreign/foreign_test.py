@@ -2,7 +2,8 @@
 
     foreign_test.py --library=LIBRARY --folder=FOLDER [--seeds=1,2,3] [--xml=FILE] [NAME]...
 
-FOLDER holds what compile_triton.py or compile_cute.py wrote. A program is right if it is in every setting.
+FOLDER holds what compile_triton.py or compile_cute.py wrote. A program is right if it is in every setting. Programs in which their compiler left
+a fence out are right if that is reported.
 """
 
 import argparse
@@ -17,6 +18,20 @@ import simulator
 
 shared = {}
 
+# Mistakes of other compilers, which the simulator has to report: a part of a program's name, and of the report.
+MISTAKES = {
+    # Tiles that cp.async brings are read by tcgen05.mma, which takes the other route to shared memory. Triton 3.9 has a fence there.
+    "triton-3.6.0/pointers_": "no fence.proxy.async stands between",
+}
+
+
+def is_right(name, result):
+    """As NumPy has it; of a program with a mistake: reported."""
+    for part, report in MISTAKES.items():
+        if name.startswith(part):
+            return report in result
+    return result == programs.RIGHT
+
 
 def start(library):
     shared["simulator"] = simulator.Simulator(library, 100)
@@ -30,7 +45,7 @@ def run(task):
     for seed in seeds:
         for lateness in simulator.KINDS_OF_LATENESS:
             result = program.run(shared["simulator"], seed, lateness)
-            if result != programs.RIGHT:
+            if not is_right(f"{path.parent.name}/{program.name}", result):
                 wrong.append(f"seed {seed}, lateness {lateness}: {result}")
     return f"{path.parent.name}/{program.name}", wrong, time.monotonic() - began
 

@@ -2,7 +2,9 @@
 // here; those outside of it run on by themselves.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "absl/base/casts.h"
 #include "tests/gpu_sim/machine/ops.h"
 #include "tests/gpu_sim/machine/together.h"
 
@@ -118,6 +120,13 @@ absl::Status Redux(Warp& w, const Instr& i, uint32_t lanes) {
   return absl::OkStatus();
 }
 
+// Of floats: the other one where one is NaN, as min and max have it.
+template <bool kMax>
+uint32_t OfFloats(uint32_t a, uint32_t b) {
+  const auto x = absl::bit_cast<float>(a), y = absl::bit_cast<float>(b);
+  return absl::bit_cast<uint32_t>(kMax ? std::fmax(x, y) : std::fmin(x, y));
+}
+
 struct ReduceRow {
   absl::string_view name;
   Type type;
@@ -136,6 +145,8 @@ constexpr ReduceRow kReduces[] = {
      [](uint32_t a, uint32_t b) {
        return static_cast<uint32_t>(std::max(static_cast<int32_t>(a), static_cast<int32_t>(b)));
      }},
+    {"min", Type::kF32, &OfFloats<false>},
+    {"max", Type::kF32, &OfFloats<true>},
     {"and", Type::kB32, [](uint32_t a, uint32_t b) { return a & b; }},
     {"or", Type::kB32, [](uint32_t a, uint32_t b) { return a | b; }},
     {"xor", Type::kB32, [](uint32_t a, uint32_t b) { return a ^ b; }},

@@ -8,7 +8,7 @@ namespace {
 constexpr int kCountBits = 20, kBytesBits = 21;
 constexpr int kExpectedAt = 1, kPendingAt = kExpectedAt + kCountBits, kBytesAt = kPendingAt + kCountBits;
 // In the highest bits: of what was not initialised they are others, if it is zeros or ones.
-constexpr uint64_t kMark = 2;
+constexpr uint64_t kMark = 2, kInvalidated = 1;
 constexpr int kMarkAt = kBytesAt + kBytesBits;
 static_assert(kMarkAt == 62);
 
@@ -54,9 +54,11 @@ absl::Status Mbarrier::Init(uint32_t count) {
 
 absl::Status Mbarrier::Invalidate() {
   const absl::StatusOr<State> s = Read();
-  if (s.ok()) *word_ = 0;
+  if (s.ok()) *word_ = kInvalidated << kMarkAt;
   return s.status();
 }
+
+bool Mbarrier::IsInvalidated() const { return *word_ == kInvalidated << kMarkAt; }
 
 absl::Status Mbarrier::Arrive(uint32_t count) {
   absl::StatusOr<State> s = Read();

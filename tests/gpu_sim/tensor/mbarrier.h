@@ -27,6 +27,7 @@ class Mbarrier {
   absl::Status Init(uint32_t count);
   // Nobody may use the object any more.
   absl::Status Invalidate();
+  bool IsInvalidated() const;
   absl::Status Arrive(uint32_t count);
   absl::Status ExpectTx(uint32_t bytes);
   absl::Status CompleteTx(uint32_t bytes);

@@ -60,7 +60,9 @@ TEST(Mbarrier, Errors) {
   EXPECT_FALSE(b.ExpectTx(1 << 20).ok());
   ASSERT_TRUE(b.CompleteTx(Mbarrier::kMostCount).ok());
   EXPECT_FALSE(b.CompleteTx(1).ok());
+  EXPECT_FALSE(b.IsInvalidated());
   ASSERT_TRUE(b.Invalidate().ok());
+  EXPECT_TRUE(b.IsInvalidated());
   EXPECT_FALSE(b.Arrive(1).ok());
 }
 

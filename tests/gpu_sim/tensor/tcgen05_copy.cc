@@ -1,7 +1,9 @@
 #include "tests/gpu_sim/tensor/tcgen05_copy.h"
 
 #include <cstring>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace tile::gpu_sim {
@@ -38,7 +40,9 @@ absl::StatusOr<Tcgen05Copy> ParseTcgen05Copy(Opcode opcode) {
   if (!reader.Take("tcgen05") || !reader.Take("cp")) return reader.Unknown("it is no tcgen05.cp");
   const int group = reader.Take("cta_group::2") ? 2 : 1;
   if (group == 1 && !reader.Take("cta_group::1")) return reader.Unknown("it has no cta_group");
-  const absl::string_view shape = reader.Next(), copies = reader.Next();
+  absl::string_view shape = reader.Next(), copies = reader.Next();
+  if (absl::StartsWith(shape, "warpx"))
+    std::swap(shape, copies);  // ptxas takes them in either order, and Triton 3.6 writes them so
   if (absl::Status s = reader.Finish(); !s.ok()) return s;
   for (const Row& row : kRows) {
     if (row.shape != shape || row.copies != copies) continue;

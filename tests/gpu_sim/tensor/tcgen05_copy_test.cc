@@ -49,6 +49,7 @@ TEST_F(Copies, AllLanes) {
 }
 
 TEST_F(Copies, CopiesForWarps) {
+  ASSERT_TRUE(Run("warpx4.32x128b").ok());
   ASSERT_TRUE(Run("32x128b.warpx4").ok());
   for (const uint32_t quarter : {0u, 32u, 64u, 96u}) EXPECT_EQ(Cell(quarter + 9, 5), 901u);
   ASSERT_TRUE(Run("64x128b.warpx2::02_13").ok());
