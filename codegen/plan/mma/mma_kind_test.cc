@@ -25,8 +25,12 @@ TEST(MmaKind, AsynchronousOnesReadStages) {
   for (const MmaKind* kind : MmaKinds()) {
     SCOPED_TRACE(kind->name());
     EXPECT_EQ(dynamic_cast<const StagedMmaKind*>(kind) != nullptr, kind->reads_stages());
-    if (kind->asynchronous()) EXPECT_TRUE(kind->reads_stages());
-    if (!kind->reads_stages()) EXPECT_EQ(kind->group_warps(), 1);
+    if (kind->asynchronous()) {
+      EXPECT_TRUE(kind->reads_stages());
+    }
+    if (!kind->reads_stages()) {
+      EXPECT_EQ(kind->group_warps(), 1);
+    }
   }
 }
 
