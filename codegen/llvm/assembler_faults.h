@@ -6,8 +6,8 @@
 //   constant it knows, from an instruction for two pairs of numbers, and gets that of the unused pair. (13.5 does not.)
 // * Loops with strong accesses that only some threads do stay rolled (.pragma "nounroll"). ptxas 13.0 unrolls them, loses
 //   the predicate that says which threads those are, and uses it after the loop.
-// * So do loops whose asynchronous products run on into the next iteration. Of a known number of iterations, ptxas 12.8 to 13.5 unrolls them, and
-//   takes the sums before the wait behind the loop.
+// * So do loops whose asynchronous products run on into the next iteration. ptxas 12.8 to 13.5 unrolls them where the number of iterations is
+//   known, and takes the sums before the wait after the loop.
 // * An acquiring load whose result nobody uses becomes a relaxed one and a fence, which order the same. ptxas 12.8 to 13.5 removes
 //   the load and, with it, the descriptor that other accesses to global memory take: they end with an illegal instruction.
 // * Negatives of 16 bits are the complement and one. ptxas 12.8 and 13.0 (not 13.5) negate behind the widening of the number, so that the least

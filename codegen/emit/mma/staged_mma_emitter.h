@@ -28,9 +28,9 @@ struct StagedAt {
 struct MmaUse {
   bool async = false;               // the result is not waited for
   std::function<void()> meanwhile;  // emits what is done while the instructions run, if they are waited for
-  // Of a first operand that is computed: each step along K begins as soon as its words are there.
+  // The first operand is computed: each step along K begins as soon as its words are there.
   bool in_steps = false;
-  // Of a first operand in shared memory: words of its fragments, by their number, that are in registers, too, for whole instructions.
+  // The first operand is in shared memory. These words of its fragments, by their number, are in registers, too, for whole instructions.
   absl::flat_hash_map<int, llvm::Value*> words = {};
 };
 

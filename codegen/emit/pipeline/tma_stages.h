@@ -26,7 +26,7 @@ class TmaStages {
   // `bytes` that copies bring.
   llvm::Value* Begin(llvm::Value* stage, llvm::Value* phase, llvm::Value* mine, int64_t bytes);
   void Await(llvm::Value* stage, llvm::Value* phase);
-  // Of what warps fill by stores: it is free; this warp has stored its part, and a product may read it when all have.
+  // For stages that warps fill by stores: waits until the stage is free; says that this warp has stored its part. A product may read when all have.
   void AwaitFree(llvm::Value* stage, llvm::Value* phase);
   void Filled(llvm::Value* stage);
   void Release(llvm::Value* stage, llvm::Value* if_true);

@@ -19,7 +19,7 @@ constexpr int64_t kLeastRows = 64, kLeastDepth = 16;  // of an instruction that 
 
 bool IsF8(const ir::Value* v) { return ir::IsFloat(v->type().elem()) && ir::MemoryBits(v->type().elem()) == 8; }
 
-// The left operand is made in the iteration, and the right one lies across. (Of two loaded ones an instruction that reads stages takes the right one
+// The left operand is computed in the iteration, and the right one is not contiguous along K. (Of two loaded ones an instruction that reads stages takes the right one
 // first, from registers: StagedMmaPlan::held.)
 bool LiesAcross(const Op& mma) {
   if (mma.opcode() != ir::Opcode::kMmaF || mma.operand(0)->type().rank() != 2) return false;

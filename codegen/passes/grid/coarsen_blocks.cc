@@ -41,7 +41,7 @@ std::array<int64_t, 2> Wanted(const Op& mma) {
   const std::optional<LoadedOperand> a = LoadedOperandOf(mma, 0), b = LoadedOperandOf(mma, 1);
   if (!a || !b || a->element_bits > 32) return {1, 1};
   const MmaShape s = ShapeOfMma(mma);
-  // The right operand is the first of the instruction where it lies across and the instruction does not read that.
+  // The right operand is the first of the instruction if it is not contiguous along K, and the instruction reads operands along K only.
   const bool swapped = a->element_bits != 16 && a->k_major && !b->k_major;
   const std::array<int64_t, 2> most = swapped ? std::array{kColumns, kRows} : std::array{kRows, kColumns};
   std::array<int64_t, 2> times = {std::max<int64_t>(1, most[0] / s.m), std::max<int64_t>(1, most[1] / s.n)};

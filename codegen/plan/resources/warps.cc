@@ -144,7 +144,7 @@ class Held {
     }
     only_loads_ = only_loads_ && multiplies;
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
-    if (multiplies) data_ = MostLiveData(function).words;
+    if (multiplies && !comes_ahead_) data_ = MostLiveData(function).words;
     share_ = chain_rows_ > 0     ? tuning::ChainShare(StagedKindOn(target) != nullptr)
              : products_.empty() ? memory
                                  : tuning::kProducts;
@@ -208,7 +208,8 @@ class Held {
   int64_t chain_rows_ = 0;  // of products that work on rows; 0: none does
   bool only_loads_ = true;  // products take what is loaded and computed no further
   bool comes_ahead_ = false;
-  int64_t data_ = 0;     // registers of tiles that live at once, without addresses and masks, if there are products
+  int64_t data_ =
+      0;  // registers of tiles that live at once, without addresses and masks; only counted for products whose loads do not come ahead
   tuning::Share share_;  // registers of a thread
   int fewest_ = 1;       // warps
   int64_t of_few_ = 4;   // elements that a thread should have before there is another warp, up to four warps
