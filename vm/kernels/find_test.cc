@@ -24,7 +24,8 @@ void FindsOne(T other, T number, uint64_t limit, bool or_zero, bool expected) {
     for (const int64_t n : {1, 7, 64, 4096, 5000}) {
       for (int64_t at = 0; at < n; at += n < 100 ? 1 : 331) {
         std::vector<char> bytes(static_cast<size_t>(n * kSize + 1));
-        for (int64_t i = 0; i < n; ++i) std::memcpy(bytes.data() + 1 + i * kSize, i == at ? &number : &other, sizeof(T));
+        for (int64_t i = 0; i < n; ++i)
+          std::memcpy(bytes.data() + 1 + i * kSize, i == at ? &number : &other, sizeof(T));
         EXPECT_EQ(AnyFrom(bytes.data() + 1, kSize, n, limit, or_zero, isa), expected) << n << " " << at;
         EXPECT_FALSE(AnyFrom(bytes.data() + 1, kSize, at, limit, or_zero, isa));
       }
