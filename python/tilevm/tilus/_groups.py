@@ -1,6 +1,4 @@
-"""Groups of threads run one after the other here, in the order of the program. That is what they do, unless one waits for another that comes
-later: such programs are refused.
-"""
+"""Groups of threads run one after the other here, in the order of the program. Programs in which a group waits for a later one are refused."""
 from __future__ import annotations
 
 from . import _scan
@@ -16,7 +14,7 @@ _SIGNALS = ("ArriveBarrierInst", "ArriveExpectTxBarrierInst", "CopyAsyncTensorGl
 
 
 class _Barriers:
-    """The allocation that a barrier comes from, by way of slices and variables."""
+    """Finds the allocation that a barrier comes from, by way of slices and variables."""
 
     def __init__(self, function: "Any") -> None:
         self.of: "Dict[Any, Any]" = {}
@@ -31,14 +29,14 @@ class _Barriers:
                 self.of.update((var, self.of[value]) for var, value in zip(s.bind_vars, s.bind_values) if value in self.of)
 
     def all(self, stmt: "Any", names: "Tuple[str, ...]") -> "Iterator[Tuple[Any, Any]]":
-        """Allocation (None if it is not known) and instruction."""
+        """Each of these instructions with the allocation of its barrier, which is None if it is not known."""
         for inst in _scan.instructions(stmt):
             if kind(inst) in names:
                 yield self.of.get(inst.barrier if hasattr(inst, "barrier") else inst.mbarrier), inst
 
 
 def _groups(stmt: "Any") -> "Iterator[Any]":
-    """The outermost ones of several threads."""
+    """The outermost groups of several threads."""
     if stmt is None:
         return
     if kind(stmt) == "ThreadGroupStmt" and stmt.num_threads > 1:
@@ -51,7 +49,7 @@ def _groups(stmt: "Any") -> "Iterator[Any]":
 
 
 def check(function: "Any") -> None:
-    """Errors: UnsupportedError."""
+    """Errors: UnsupportedError for a wait in a group that only a later group can end."""
     barriers = _Barriers(function)
     groups: "List[Any]" = list(_groups(function.body))
     for number, group in enumerate(groups):

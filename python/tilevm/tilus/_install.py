@@ -6,6 +6,7 @@ import re
 from .._errors import StateError, UnsupportedError
 from .._frontend.imports import when_imported
 from .._frontend.installation import Installation
+from .._frontend.memory import note_addresses
 from .._frontend.state import State
 
 TYPE_CHECKING = False
@@ -40,6 +41,7 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
     state, is_first = _own.open(device, capability, check, threads, tune)
     if is_first:
         when_imported("tilus.option", _separate_cache)
+        when_imported("tilus.tensor", lambda module: when_imported("torch", note_addresses))
         when_imported("tilus.drivers", _replace_driver)
         when_imported("tilus.lang.instantiated_script", _replace_builder)
         when_imported("tilus.utils", _replace_benchmark)
@@ -70,11 +72,12 @@ def _separate_cache(option: "ModuleType") -> None:
 
 
 def _replace_driver(drivers: "Any") -> None:
-    from ._build import build, folder_of
+    from ._build import build, folder_of, refuse_module
     from ._launch import CompiledProgram
 
     if not _is_known(drivers):
         return
+    drivers.build_ir_module = refuse_module
     drivers.build_program = build
     drivers.get_cache_dir = folder_of
     drivers.load_compiled_program = CompiledProgram
@@ -82,7 +85,7 @@ def _replace_driver(drivers: "Any") -> None:
 
 
 def _replace_builder(module: "Any") -> None:
-    from . import _lines, _tune
+    from . import _inference, _lines, _tune
     from ._build import build, folder_of
     from ._launch import CompiledProgram
 
@@ -94,6 +97,7 @@ def _replace_builder(module: "Any") -> None:
     module.benchmark_func = _tune.measure
     _tune.prepare(module)
     _lines.note_places()
+    _inference.let_rules_end()
 
 
 def _replace_benchmark(utils: "Any") -> None:
