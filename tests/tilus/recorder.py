@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 
+from tilevm._frontend import memory
 from tilevm._types import BY_NUMBER
 from tilevm.tilus import _launch
 
@@ -23,13 +24,14 @@ class RecordedLaunch(_launch.Launch):
 
     def begin(self, *args):
         super().begin(*args)
-        self.blocks, self.words, self.program = [], {}, _program
+        self.blocks, self.words, self.elements, self.program = [], {}, {}, _program
 
     def add_memory(self, name, address, number, shape, strides):
         super().add_memory(name, address, number, shape, strides)
         steps = strides or [0] * (len(shape) - 1) + [1]
         count = 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, steps)) if strides else _product(shape)
         self.blocks.append((address, (count * BY_NUMBER[number].bits + 7) // 8))
+        self.elements[address] = BY_NUMBER[number].name
 
     def set_parameter(self, index, word):
         super().set_parameter(index, word)
@@ -57,8 +59,14 @@ class RecordedLaunch(_launch.Launch):
             return ["scalar", about["element"], _value(about["element"], word)]
         for number, (begin, end) in enumerate(blocks):
             if begin <= word < end:
-                return ["pointer", number, word - begin, about["element"]]
+                return ["pointer", number, word - begin, self._element(word, about["element"])]
         return ["scalar", "i64", word]
+
+    def _element(self, address, element):
+        """The element type of the tensor at an address, if the program passes it as a pointer to bytes."""
+        tensor = memory._noted.get(address, lambda: None)()
+        known = str(tensor.dtype) if tensor is not None else self.elements.get(address, element)
+        return known if element == "i8" else element
 
 
 def _product(numbers):
