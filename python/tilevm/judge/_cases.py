@@ -77,13 +77,14 @@ def constants_of(text: str) -> "List[int]":
 
 
 def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "Iterator[Case]":
-    """In the order in which they tell most for their time; without end for the budget to end it."""
+    """In the order in which they tell most for their time; without end for the budget to end it. `constants` are read after the first case, so
+    that they may grow by what its launches name."""
     base = _base(schema)
+    yield Case(base)
     points = _by_size(schema, base, sorted({c for c in constants if 2 <= c <= _LARGEST_CONSTANT}))
     larger = [sizes for sizes in points if schema.elements(dict(sizes)) >= 24][:1] or [base]
     middle = _middle(schema, points, larger[0])
     seeds = itertools.count(2)
-    yield Case(base)
     first = [Case(sizes, seed=next(seeds)) for sizes in points if sizes != base]
     values = [Case(where, values=name, seed=next(seeds)) for name in _patterns.wanted(schema) for where in (larger[0], middle)]
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]

@@ -40,7 +40,7 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
         return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
                        "there without one")
     done = {name for name, size in reply.said["torch"].items() if size >= max(2, largest // 2)}
-    wanted = judge.reference.operations
+    wanted = expected.operations
     heavy = wanted & _HEAVY or wanted
     if heavy and heavy <= done and largest >= 2:
         return Finding(CHEATS, "judge.torch", f"torch computes {', '.join(sorted(heavy))}, which is the work of the task, in the answer")

@@ -129,6 +129,7 @@ class AnswerProcess:
     def __init__(self, connection: "socket.socket", status: int, pid: int) -> None:
         self._socket, self._status, self._pid = connection, status, pid
         self._ended = False
+        self.seconds = 0.0  # of processor time, in all requests that it answered
 
     def __enter__(self) -> "AnswerProcess":
         return self
@@ -139,10 +140,13 @@ class AnswerProcess:
     def ask(self, message: "Dict[str, Any]", blobs: "Sequence[bytes]" = (), seconds: float = 30.0,
             limit: int = 1 << 30) -> "Tuple[Dict[str, Any], List[bytes]]":
         """The reply. `seconds`: of processor time. Errors: Ended; UnavailableError where the machine lets no process be shut in."""
+        begin, _ = self._usage()
         try:
             _wire.send(self._socket, message, blobs, time.monotonic() + _TRANSFER)
             self._wait(seconds)
-            return _wire.receive(self._socket, time.monotonic() + _TRANSFER, limit)
+            reply = _wire.receive(self._socket, time.monotonic() + _TRANSFER, limit)
+            self.seconds += max(0.0, self._usage()[0] - begin)  # measured from outside: what it says of itself decides nothing
+            return reply
         except _wire.Late:
             self.end()
             raise Ended(f"no result after {seconds:.0f} s of processor time, or nothing happens", late=True) from None
