@@ -128,6 +128,7 @@ class AnswerProcess:
 
     def __init__(self, connection: "socket.socket", status: int, pid: int) -> None:
         self._socket, self._status, self._pid = connection, status, pid
+        self._handle = _handle_of(pid)
         self._ended = False
         self.seconds = 0.0  # of processor time, in all requests that it answered
 
@@ -204,12 +205,22 @@ class AnswerProcess:
         if self._ended:
             return
         self._ended = True
-        try:
-            os.kill(self._pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        if self._handle is not None:
+            try:
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            os.close(self._handle)
         self._socket.close()
         os.close(self._status)
+
+
+def _handle_of(pid: int) -> "Optional[int]":
+    """A descriptor of the process: its number may be that of another one later. None if it has ended."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
 
 
 def _said(how: "Any") -> str:
