@@ -88,6 +88,7 @@ def _dtype_element(dtype: Any) -> Element:
 _FOUR_BITS = ("float4_e2m1fn", "int4", "uint4")  # of ml_dtypes: a byte each
 
 _torch_elements: "dict[Any, Element]" = {}
+torch_is_on_cpu = False  # whether torch's "cuda" is the CPU (_frontend/torch_cuda): tensors then say where a program put them, and are here
 
 
 def _no_memory(what: str) -> "ArgumentError":
@@ -103,7 +104,7 @@ def _view_torch(tensor: Any) -> View:
         raise argument_error("a tensor that stands for the negative of its memory (the imaginary part of a conjugate)",
                              "make one of its own (tensor.resolve_neg())")
     device = tensor.device
-    where = "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
+    where = "cpu" if device.type == "cpu" or torch_is_on_cpu else f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
     shape = tuple(tensor.shape)
     try:
         address, strides = tensor.data_ptr(), tensor.stride()

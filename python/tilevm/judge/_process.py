@@ -99,6 +99,7 @@ def _environment() -> "Dict[str, str]":
     return {**kept, "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": os.pathsep.join(_module_places()),
             "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
             "TILEVM_CHECK": "full", "TRITON_CACHE_DIR": "/tmp/triton", "CUDA_TILE_CACHE_DIR": "/tmp/cutile",
+            "CUDA_TILE_TEMP_DIR": "/tmp",  # else one is made when it is imported, and the process of an answer has another /tmp
             "TILEVM_TRITON_TUNE": "first", "TILEVM_CUTILE_TUNE": "first", "XDG_CACHE_HOME": "/tmp/cache", "PYTHONHASHSEED": "0"}
 
 

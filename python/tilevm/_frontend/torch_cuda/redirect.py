@@ -17,7 +17,7 @@ else:
     import torch
     from torch.overrides import TorchFunctionMode
 
-from ... import _tilevm
+from ... import _arrays, _tilevm
 from . import fresh, numerics, random, reads
 
 _defaults: Any = importlib.import_module("torch.utils._device")
@@ -278,4 +278,5 @@ def install(module: Any) -> None:
     _leave_defaults_to_us()
     _patch_tensor()
     _in_new_threads()
+    _arrays.torch_is_on_cpu = True  # tilevm's own kernels run where the tensors are
     Redirect().__enter__()
