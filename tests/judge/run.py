@@ -63,7 +63,8 @@ def write(folder, only, every):
             continue
         path = folder / f"{kernel}_{number}.py"
         path.write_text(text + "\n")
-        items.append({"id": f"{kernel} {kind} {change}", "task": str(HERE / "tasks" / f"{kernel}.py"), "answer": str(path), "kernel": kernel, "kind": kind, "change": change})
+        items.append({"id": f"{kernel} {kind} {change}", "task": str(HERE / "tasks" / f"{kernel}.py"), "answer": str(path), "kernel": kernel,
+                      "kind": kind, "change": change})
     return items
 
 
@@ -101,7 +102,8 @@ def judged(args, entries):
         assert len(by_id) == len(items), "two programs are the same"
         for name in [name for name in entries if name not in by_id]:
             del entries[name]
-        for found in _batch.run([item for item in items if item["id"] not in entries], args.jobs, {"budget": args.budget, "sandbox": True, "out": ""}):
+        left = [item for item in items if item["id"] not in entries]
+        for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": True, "out": "", "shrink": 0.1}):
             entry = {**by_id[found["id"]], **found}
             entries[found["id"]] = entry
             if args.out:

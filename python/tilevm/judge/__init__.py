@@ -35,7 +35,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Union
 
-__all__ = ["EXIT_CODES", "Bounds", "Judge", "NotRight", "Options", "Server", "Task", "Verdict", "check", "imports_of", "judge", "load", "of_function", "prepare"]
+__all__ = ["EXIT_CODES", "Bounds", "Judge", "NotRight", "Options", "Server", "Task", "Verdict", "check", "imports_of", "judge", "load", "of_function",
+           "prepare"]
 
 
 def judge(task: "Union[str, Task, Callable[..., Any]]", answer: str, *, inputs: "Optional[Dict[str, str]]" = None, sizes: str = "",

@@ -82,7 +82,7 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
             _servers[imports] = Server(imports)
         prepare(imports)
         task, reference = _task_of(item)
-        chosen = Options(budget=options["budget"], bounds=Bounds(sandbox=options["sandbox"]))
+        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), bounds=Bounds(sandbox=options["sandbox"]))
         verdict = Judge(task, path, _servers[imports], entry, chosen, reference).run()
         if verdict.verdict != "right" and options.get("out") and task.path:
             verdict.replay = write(verdict, options["out"], entry)

@@ -10,7 +10,7 @@ from ._verdict import EXIT_CODES, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional
+    from typing import List, Optional
 
 _ABOUT = """Judges kernels that someone, or something, else wrote: right, wrong, unsafe, cheats or undecided.
 

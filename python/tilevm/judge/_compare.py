@@ -17,7 +17,7 @@ from ._numbers import FORMATS, ulp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Optional, Sequence, Tuple
+    from typing import Any, Optional, Sequence, Tuple
 
     from ._reference import Expected, Result
 

@@ -74,5 +74,5 @@ def place_of(named: "Named", folder: str = "") -> str:
         return os.path.join(os.path.abspath(folder), os.fspath(named))
     name = getattr(named, "__qualname__", "")
     if not inspect.isfunction(named) or not name.isidentifier():
-        raise argument_error(f"{named!r} is no function of a module", "give a function that stands at the top of a file, or its place as text: \"file.py:function\"")
+        raise argument_error(f"{named!r} is no function of a module", "give one that stands at the top of a file, or its place: \"file.py:function\"")
     return f"{os.path.abspath(inspect.getsourcefile(named) or '')}:{name}"
