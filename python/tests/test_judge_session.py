@@ -50,7 +50,7 @@ def test_files(tilevm_judge):
 
 
 def test_functions(tilevm_judge):
-    tilevm_judge(in_numpy, kernels.right, inputs={"a": "f32[n]", "b": "f32[n]"}, sizes="n <= 200", budget=1)
+    tilevm_judge(in_numpy, kernels.right, inputs={"a": "f32[n] contiguous", "b": "f32[n] contiguous"}, sizes="n <= 200", budget=1)
 
 
 def test_wrong(tilevm_judge):

@@ -14,12 +14,12 @@ import time
 
 from . import _cases, _findings, _probes, _values
 from ._findings import Finding
+from ._model import SEED
 from ._process import Bounds, Ended
 from ._reference import Reference, Refused, flatten
 from ._reply import Reply, Unbelievable, error_of
 from ._verdict import CHEATS, RIGHT, UNDECIDED, UNSAFE, WRONG, Verdict
 from ._schema import ArrayInput
-from ._task import SEED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,13 +117,13 @@ class Judge:
         try:
             if reply.get("ok") is True:
                 return Reply(reply, out)
-            error = error_of(reply)
+            raised = error_of(reply)
         except Unbelievable as unbelievable:
             self.close()
             raise _Failed(Finding(UNSAFE, "judge.died", f"its process sent what is no result: {unbelievable}")) from None
-        if error["late"]:
+        if raised["late"]:
             self.close()
-        raise _Failed(_findings.of_error(error, bool(reply.get("launches")), elements))
+        raise _Failed(_findings.of_error(raised, bool(reply.get("launches")), elements))
 
     # --- inputs
 
@@ -192,9 +192,9 @@ class Judge:
                 return found, case
             self.done.append(case)
             if len(self.done) in (3, 14):
-                found = _probes.run(self, case)
+                found, where = _probes.run(self, case)
                 if found is not None:
-                    return found, case
+                    return found, where
         return self._end()
 
     def _affordable(self, case: "Case") -> bool:
@@ -216,12 +216,13 @@ class Judge:
             if self.declined:
                 return self.declined[0], None
             return Finding(UNDECIDED, "judge.no_input", "no input was found that the task takes; say what it takes by INPUTS"), None
-        found = _probes.run(self, self.done[-1]) if len(self.done) < 14 else None
+        found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 else (None, self.done[-1])
         if found is None:
-            found = _probes.switched_off(self, max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0))
+            case = max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0)
+            found = _probes.switched_off(self, case)
         if found is None and len(self.done) < self.options.least:
             found = Finding(UNDECIDED, "judge.few", f"only {len(self.done)} inputs were tried; give it a larger --budget")
-        return found, self.done[-1] if found is not None else None
+        return found, case if found is not None else None
 
     # --- what it is, and the smallest input
 

@@ -19,7 +19,6 @@ import sys
 
 from .._errors import argument_error
 from . import _model, _schema, _values
-from ._model import SEED
 from ._narrow import narrowed
 
 TYPE_CHECKING = False
@@ -158,7 +157,7 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
     for name in own:
         setattr(module, name, recorded(name, originals[name]))
     for test in tests:
-        torch.manual_seed(SEED)
+        torch.manual_seed(_model.SEED)
         test()
     chosen = entry or max(own, key=lambda name: len(calls[name]), default="")
     if not chosen or not calls[chosen]:
