@@ -141,7 +141,8 @@ class Judge:
         try:
             reply = self.call(arguments)
         except _Failed as failed:
-            return failed.finding
+            # Sums of the largest numbers overflow in one order and not in another.
+            return None if failed.finding.code == "vm.order" and case.values == "extreme" else failed.finding
         self._note(reply, expected)
         found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case)
         return found or _probes.of_work(self, case, reply, expected)
@@ -155,7 +156,9 @@ class Judge:
             self.remark(text)
 
     def remark(self, text: str) -> None:
-        if text not in self.remarks and len(self.remarks) < 12:
+        """Once for each line and code: the numbers differ from input to input."""
+        place = text.split("]: ")[0]
+        if place not in [known.split("]: ")[0] for known in self.remarks] and len(self.remarks) < 12:
             self.remarks.append(text)
 
     def spent(self) -> float:
