@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 
 from .. import _tilevm
-from .._arrays import tell_where_torch_cuda_is
 from .._device import device as open_device
 from .._errors import StateError, argument_error
 from .cupy_cpu.install import install as install_cupy
@@ -142,7 +141,6 @@ def _prepare_torch(state: State) -> None:
         from . import torch_cuda
 
         torch_cuda.install(torch, state)
-        tell_where_torch_cuda_is("cpu")
 
     when_imported("torch", patch)
 

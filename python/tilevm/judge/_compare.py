@@ -17,7 +17,7 @@ from ._numbers import FORMATS, ulp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Optional, Sequence, Tuple
+    from typing import Any, Optional, Sequence, Tuple
 
     from ._reference import Expected, Result
 
@@ -180,10 +180,3 @@ def changed_inputs(after: "Sequence[Any]", expected: "Expected", names: "Sequenc
             found.text = found.text.replace(f"result {number}", f"`{names[number] if number < len(names) else number}` after the call", 1)
             return found
     return None
-
-
-def lists(values: "Sequence[Any]") -> "List[Any]":
-    """Results as the judge flattens them."""
-    from ._reference import flatten
-
-    return flatten(list(values))

@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 import warnings
 
@@ -40,12 +39,10 @@ def serve(connection: "socket.socket", request: "Dict[str, Any]") -> None:
             message, blobs = _wire.receive(connection)
         except _wire.Closed:
             return
-        begin = time.process_time()
         try:
             reply, out = handlers[message.pop("do")](blobs=blobs, **message)
         except BaseException as error:  # noqa: BLE001  # the answer may raise anything
             reply, out = {"ok": False, "error": describe(error), "launches": answer.launched()}, []
-        reply["cpu"] = time.process_time() - begin
         _wire.send(connection, reply, out)
 
 

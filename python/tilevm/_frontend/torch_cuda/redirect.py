@@ -17,7 +17,7 @@ else:
     import torch
     from torch.overrides import TorchFunctionMode
 
-from ... import _tilevm
+from ... import _arrays, _tilevm
 from . import fresh, numerics, random, reads
 
 _defaults: Any = importlib.import_module("torch.utils._device")
@@ -291,4 +291,5 @@ def install(module: Any) -> None:
     _leave_defaults_to_us()
     _patch_tensor()
     _in_new_threads()
+    _arrays.tell_where_torch_cuda_is("cpu")  # tilevm's own kernels run where the tensors are
     Redirect().__enter__()
