@@ -105,6 +105,7 @@ def test_cupy(run_cutile, name):
 
 def test_uses_beyond_an_array_are_found(run_cutile):
     said = run_cutile(START + "ct.launch(cp.cuda.get_current_stream(), (4, 1, 1), add, (a, b, cp.zeros(60, dtype='f4'), 16))\n"
-                      "@ct.kernel\ndef wild(a, TILE: ct.Constant[int]):\n    ct.store(a, index=(0,), tile=ct.gather(a, ct.arange(TILE, dtype=ct.int32) + 60, check_bounds=False))\n"
+                      "@ct.kernel\ndef wild(a, TILE: ct.Constant[int]):\n    far = ct.arange(TILE, dtype=ct.int32) + 60\n"
+                      "    ct.store(a, index=(0,), tile=ct.gather(a, far, check_bounds=False))\n"
                       "ct.launch(cp.cuda.get_current_stream(), (1, 1, 1), wild, (a, 16))\n", status=1)
     assert "vm.out_of_bounds" in said, said
