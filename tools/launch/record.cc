@@ -181,14 +181,14 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
 }
 
 absl::StatusOr<std::string> FindRecordedModule(const std::string& base) {
-  for (const char* extension : {".tbc", ".tilebc", ".tile"}) {
+  for (const char* extension : {".tbc", ".tilebc", ".ttir", ".tile"}) {
     const std::string path = base + extension;
     if (FILE* f = std::fopen(path.c_str(), "rb")) {
       std::fclose(f);
       return path;
     }
   }
-  return absl::NotFoundError(absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc or .tile)"));
+  return absl::NotFoundError(absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc, .ttir or .tile)"));
 }
 
 absl::Status Recorder::Before(const std::string& name, const ir::Module& module, PreparedRun& run) {
