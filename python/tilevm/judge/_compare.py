@@ -104,12 +104,11 @@ def _wrong(got: "Numbers", want: "Result") -> "Tuple[Numbers, Numbers]":
         beyond = numpy.abs(want.want) + want.bound >= limit  # may be infinite in this type
         infinite = numpy.isinf(got) & beyond & (numpy.sign(got) == numpy.sign(want.want))
         nan = numpy.isnan(got) & numpy.isnan(want.want)
-        overflow = ~numpy.isfinite(want.native) & numpy.isfinite(want.want)  # of the reference in its own types
-        same = numpy.isnan(got) & numpy.isnan(want.native) | (got == want.native)
+        overflow = ~numpy.isfinite(want.native) & numpy.isfinite(want.want)  # of the reference in its own types: no answer must do better
         equal = got == want.want
         same_sign = numpy.sign(got) == numpy.sign(want.want)
         near_limit = beyond & numpy.isfinite(got) & numpy.isfinite(want.want) & same_sign & (numpy.abs(got) >= form.largest * 0.99)
-    right = near & numpy.isfinite(got) & numpy.isfinite(want.want) | infinite | nan | equal | overflow & (same | ~numpy.isfinite(got)) | near_limit
+    right = near & numpy.isfinite(got) & numpy.isfinite(want.want) | infinite | nan | equal | overflow | near_limit
     special = ~numpy.isfinite(got) | ~numpy.isfinite(want.want)
     return ~right, special
 

@@ -21,7 +21,7 @@ from . import _values, _watch, _wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any, Callable, Dict, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 _NAMES = ("answer", "call", "solution", "run", "launch", "main", "forward")
 
@@ -158,7 +158,9 @@ class Answer:
             return values, keywords
         for old, new in zip(olds, news):
             old[...] = new
-        return self._last
+        places = iter(olds)
+        refilled: "Tuple[Any, Any]" = (_with_arrays(values, places), _with_arrays(keywords, places))
+        return refilled
 
     def _run(self, values: "Any", keywords: "Any", seconds: float) -> "Any":
         assert self._function is not None, "no answer is loaded"
@@ -179,6 +181,15 @@ class Answer:
 
 def _stop(number: int, frame: "Any") -> None:
     raise _TimeLimit()
+
+
+def _with_arrays(value: "Any", places: "Iterator[Any]") -> "Any":
+    """The same with each array, in the order of _watch.arrays_in, replaced by the next of `places`; numbers are as they are."""
+    if isinstance(value, dict):
+        return {name: _with_arrays(each, places) for name, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)([_with_arrays(each, places) for each in value])
+    return next(places) if list(_watch.arrays_in(value)) else value
 
 
 def _shape_of(array: "Any") -> "Any":
