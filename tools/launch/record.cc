@@ -188,7 +188,8 @@ absl::StatusOr<std::string> FindRecordedModule(const std::string& base) {
       return path;
     }
   }
-  return absl::NotFoundError(absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc, .ttir or .tile)"));
+  return absl::NotFoundError(
+      absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc, .ttir or .tile)"));
 }
 
 absl::Status Recorder::Before(const std::string& name, const ir::Module& module, PreparedRun& run) {
