@@ -51,4 +51,18 @@ absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::F
   return std::move(c->result.ptx);
 }
 
+std::vector<std::string> PassesThatChange(const ir::Module& module, const ir::Function& function,
+                                          const CompileOptions& options, const Candidate& candidate) {
+  std::vector<std::string> changing;
+  Compilation c(module, function, options, candidate);
+  std::string text = PrintGpu(*c.module);
+  for (absl::string_view pass : ProgramPasses()) {
+    if (!RunPass(c, pass).ok()) break;
+    std::string behind = PrintGpu(*c.module);
+    if (behind != text) changing.emplace_back(pass);
+    text = std::move(behind);
+  }
+  return changing;
+}
+
 }  // namespace tile::codegen

@@ -23,6 +23,10 @@ absl::StatusOr<std::string> PtxThroughText(const ir::Module& module, const ir::F
                                            const CompileOptions& options, const Candidate& candidate,
                                            absl::string_view behind);
 
+// Those of ProgramPasses that change the text of the program, in order, up to a pass that fails.
+std::vector<std::string> PassesThatChange(const ir::Module& module, const ir::Function& function,
+                                          const CompileOptions& options, const Candidate& candidate);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_TESTS_PASSES_THROUGH_TEXT_H_
