@@ -61,7 +61,7 @@ def _compare_one(number: int, got: "Any", want: "Result") -> "Optional[Differenc
     if values.shape != want.want.shape:
         return Difference("judge.shape", f"{what} has shape {list(values.shape)}, expected {list(want.want.shape)}", number)
     dtype = _numbers.dtype_of(got) if _values.is_array(got) else want.dtype
-    if dtype != want.dtype and not _may_stand_for(dtype, want.dtype):
+    if dtype != want.dtype and not _may_stand_for(dtype, want.dtype) and not (want.may_be_float64 and dtype == "float64"):
         return Difference("judge.dtype", f"{what} is of {dtype}, expected {want.dtype}", number, expected=want.dtype, got=dtype)
     if values.size == 0:
         return None

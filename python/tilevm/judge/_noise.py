@@ -39,6 +39,9 @@ _PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv",
 # They err by a last digit of 1, however small the result is.
 _ABSOLUTE = frozenset("tanh erf erfc tanh_ gelu mish elu selu celu softplus atan asin acos log log2 log10 log1p hardswish".split())
 
+# Sums of series and quotients of polynomials, whose terms exceed the result.
+_SERIES = frozenset("digamma polygamma lgamma mvlgamma erfinv igamma igammac i0".split())
+
 
 class Precise(TorchDispatchMode):  # type: ignore[misc]
     """`noise`: where random errors come from; None: no errors."""
@@ -61,11 +64,15 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
             asked = None
         source = _kind_of(arguments)
         mutates = function._schema.is_mutable
-        magnitude = self._magnitude(function, name, arguments, keywords) if self._noise is not None and name in _LINEAR else None
+        magnitude = self._applied(torch.abs, function, arguments, keywords) if self._noise is not None and name in _LINEAR else None
+        squares = self._applied(torch.square, function, arguments, keywords) if magnitude is not None and self._tf32 and name in _PRODUCTS else None
         result = function(*arguments, **keywords)
         kind = kind_of(arguments[0]) if mutates and arguments else asked or source
         if asked is torch.float64 and source is not None:  # `.to(x.dtype)`, which is float64 here alone
             kind = source
+        if squares is not None:  # operands err by 2^-11 of themselves, or are cut off, which makes each product smaller
+            random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
+            result = result + (squares.sqrt() + result.abs()) * (2.0 ** -11 * (random - 0.5))
         return self._finish(result, function, name, kind, source, magnitude, arguments)
 
     def _finish(self, result: Any, function: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> Any:
@@ -82,20 +89,21 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
             self._err(result, name, kind or torch.float32, source, magnitude, arguments)
         return result
 
-    def _magnitude(self, function: Any, name: str, arguments: Any, keywords: "Dict[str, Any]") -> Any:
-        def positive(value: Any) -> Any:
+    def _applied(self, change: Any, function: Any, arguments: Any, keywords: "Dict[str, Any]") -> Any:
+        """The function of changed floats."""
+        def changed(value: Any) -> Any:
             if isinstance(value, (tuple, list)):
-                return type(value)(map(positive, value))
-            return value.abs().clone() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+                return type(value)(map(changed, value))
+            return change(value).clone() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
-        return function(*map(positive, arguments), **keywords)
+        return function(*map(changed, arguments), **keywords)
 
     def _err(self, result: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> None:
         narrower = source is not None and _unit(kind) > _unit(source)
         if name in _EXACT or (name in ("_to_copy", "copy_", "copy", "lift_fresh_copy") and not narrower):
             return
         amplitude = result.abs() * _unit(kind) + _tiny(kind)
-        more = _more(name, result, magnitude, arguments, self._tf32)
+        more = _more(name, result, magnitude, arguments)
         if more is not None:
             amplitude = amplitude + more * (_SINGLE if _unit(kind) >= _SINGLE else _unit(kind))
         amplitude = torch.where(torch.isfinite(amplitude) & torch.isfinite(result), amplitude, 0.0)
@@ -103,7 +111,7 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         result.add_(amplitude * torch.where(random < 0.5, -0.5 - random, random))  # 0.5 to 1 of it, to either side
 
 
-def _more(name: str, result: Any, magnitude: Any, arguments: Any, tf32: bool) -> Any:
+def _more(name: str, result: Any, magnitude: Any, arguments: Any) -> Any:
     """What an operation errs by beyond its last digit, in units of the last digit of 1; None: nothing."""
     tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
     x = tensors[0] if tensors else None
@@ -111,9 +119,13 @@ def _more(name: str, result: Any, magnitude: Any, arguments: Any, tf32: bool) ->
         if isinstance(magnitude, (tuple, list)):
             magnitude = magnitude[0]
         count = _terms(name, tensors, result)
-        return magnitude * (1 + math.sqrt(count) + (2.0 ** 13 if tf32 and name in _PRODUCTS else 0))
+        return magnitude * (1 + math.sqrt(count))
+    if name == "logspace":
+        return result.abs() * (2 + 4 * result.abs().clamp(min=1e-300).log().abs())
     if x is None or not x.is_floating_point():
         return None
+    if name.startswith("special_") or name in _SERIES:
+        return 16 * (1 + result.abs())
     if name in ("exp", "exp2", "expm1", "sigmoid", "silu", "exp_", "sigmoid_"):
         return result.abs() * (2 + x.abs()) if result.shape == x.shape else None
     if name in _ABSOLUTE:

@@ -1,12 +1,15 @@
 """How exactly a function of NumPy is defined, as _noise.py says it of torch: arrays of float64 that err at each operation as their types allow.
 
     x = noisy(array, generator)        # of float32: each operation errs by half of a last digit of float32, sums by more
-    result = function(x)               # kind_of(result) is None if the function lost track, by numpy.asarray or by elements
+    with following():
+        result = function(x)           # kind_of(result) is None if the function lost track, by single elements
 
-Ufuncs, reductions, products of matrices and conversions are followed. What a function computes by single elements is not.
+Ufuncs, reductions, products of matrices and conversions are followed, numpy.asarray and its like within following(). What a function computes by
+single elements is not.
 """
 from __future__ import annotations
 
+import contextlib
 import math
 
 from ._np import numpy
@@ -14,7 +17,7 @@ from ._numbers import FORMATS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Iterator, Optional
 
 _SINGLE = FORMATS["float32"].unit  # functions and sums are computed in float32 at least
 # Nothing is rounded: values are moved, compared or chosen.
@@ -79,8 +82,9 @@ class _Noisy(numpy.ndarray):  # type: ignore[misc]
         with numpy.errstate(all="ignore"):
             amplitude = numpy.abs(values) * form.unit + form.unit * 2.0 ** form.least + (0 if more is None else more * min(_SINGLE, form.unit))
             amplitude = numpy.where(numpy.isfinite(amplitude) & numpy.isfinite(values), amplitude, 0.0)
-        random = self.noise.random(values.shape)
-        values[...] += amplitude * numpy.where(random < 0.5, -0.5 - random, random)  # 0.5 to 1 of it, to either side
+            random = self.noise.random(values.shape)
+            values[...] += amplitude * numpy.where(random < 0.5, -0.5 - random, random)  # 0.5 to 1 of it, to either side
+            values[...] = numpy.where(numpy.abs(values) > form.largest, numpy.sign(values) * numpy.inf, values)  # as an answer's would overflow
 
 
 def noisy(array: "Any", generator: "Any") -> "Any":
@@ -90,6 +94,28 @@ def noisy(array: "Any", generator: "Any") -> "Any":
     made = array.astype(numpy.float64).view(_Noisy)
     made.kind, made.noise = str(array.dtype), generator
     return made
+
+
+@contextlib.contextmanager
+def following() -> "Iterator[None]":
+    """Functions that make a plain array of any other leave one that errs as it is. For one thread."""
+    kept = {name: getattr(numpy, name) for name in ("asarray", "array", "ascontiguousarray", "asfortranarray")}
+
+    def followed(original: "Callable[..., Any]") -> "Callable[..., Any]":
+        def make(value: "Any", dtype: "Any" = None, *more: "Any", **named: "Any") -> "Any":
+            if not isinstance(value, _Noisy) or more or set(named) - {"copy", "order"}:
+                return original(value, dtype, *more, **named)
+            return value.copy() if dtype is None else value.astype(dtype)
+
+        return make
+
+    try:
+        for name, original in kept.items():
+            setattr(numpy, name, followed(original))
+        yield
+    finally:
+        for name, original in kept.items():
+            setattr(numpy, name, original)
 
 
 def kind_of(value: "Any") -> "Optional[str]":

@@ -50,7 +50,8 @@ def exact(array: "Any") -> "Any":
             array = wide.resolve_conj().resolve_neg().numpy() if hasattr(wide, "resolve_neg") else wide.numpy()
     found = numpy.asarray(array)  # a subclass as its base
     if found.dtype.kind == "f":
-        return found.astype(numpy.float64)
+        with numpy.errstate(invalid="ignore"):  # signalling NaN
+            return found.astype(numpy.float64)
     return found
 
 

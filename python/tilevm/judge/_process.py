@@ -120,7 +120,10 @@ def _places() -> "List[str]":
     standard = {os.path.dirname(os.__file__)}
     system = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime")
     own = os.path.join(_package_folder(), "tilevm")
-    modules = [path for path in _module_places() if path != _package_folder()]
+    # A folder of installed packages is read whole; of a checkout, which may hold tasks, only the package.
+    folder = _package_folder()
+    installed = any(name.endswith(".dist-info") for name in os.listdir(folder))
+    modules = [path for path in _module_places() if installed or path != folder]
     return sorted(path for path in {*prefixes - {"/usr", "/"}, *standard, *modules, *system, own} if os.path.exists(path))
 
 

@@ -31,7 +31,7 @@ _NAMES = ("reference", "expected", "task", "ref")
 
 class Task:
     """`name`, `path`, `reference`, `schema`, `examples` (arguments of calls); of a module also `model` (its object), `init` (arguments of its
-    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32; `remarks` about the task."""
+    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32, None: those of tl.dot, whose default it is; `remarks` about the task."""
 
     def __init__(self, name: str, path: str, reference: "Callable[..., Any]", schema: "_schema.Schema", examples: "List[Tuple[Any, ...]]") -> None:
         self.name, self.path = name, path
@@ -41,7 +41,7 @@ class Task:
         self.model: "Any" = None
         self.init: "Tuple[Any, ...]" = ()
         self.names: "List[str]" = []
-        self.tf32 = False
+        self.tf32: "Optional[bool]" = None
         self.remarks: "List[str]" = []
 
 
@@ -65,7 +65,7 @@ def load(path: str, inputs: "Optional[Dict[str, str]]" = None, sizes: str = "") 
         task = _of_model(path, module)
     else:
         task = _of_function(path, module, entry, inputs, sizes)
-    task.tf32 = bool(getattr(module, "TF32", False))
+    task.tf32 = getattr(module, "TF32", None)
     task.schema = narrowed(task)
     return task
 

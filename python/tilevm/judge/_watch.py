@@ -39,10 +39,12 @@ repeat _conj conj resolve_conj resolve_neg linspace""".split())
 
 class Seen:
     """Of one call: `launches` (name, grid, constants), `torch` (largest number of elements for each operation that computes), `copied`
-    (hashes of memory that launches got, and that neither the inputs nor kernels made)."""
+    (hashes of memory that launches got, and that neither the inputs nor kernels made), `tf32`: whether a kernel rounds operands of products to tf32
+    because tl.dot does so by default."""
 
     def __init__(self) -> None:
         self.launches: "List[Tuple[str, Tuple[int, ...], Dict[str, int]]]" = []
+        self.tf32 = False
         self.torch: "Dict[str, int]" = {}
         self.known: "Set[str]" = set()
         self.copied: "Set[str]" = set()
@@ -107,9 +109,11 @@ class Watch:
             run = make(source, metadata)
             name = getattr(getattr(source, "fn", None), "__name__", "kernel")
             constants = _constants_of(source)
+            tf32 = bool(getattr(metadata, "rounds_to_tf32", False))
 
             def launch(*arguments: "Any") -> "Any":
                 grid = tuple(int(n) for n in arguments[:3])
+                self._seen.tf32 |= tf32
                 return self._launch(name, grid, constants, arguments[9:], lambda: run(*arguments))
 
             return launch

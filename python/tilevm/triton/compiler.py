@@ -79,6 +79,7 @@ class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
         name = (found[2] or found[1]) if found else ""
         metadata["name"] = name
         metadata["makes_pointers"] = "tt.int_to_ptr" in text or "!tt.ptr<!tt.ptr" in text
+        metadata["rounds_to_tf32"] = _TF32.search(text) is not None
         metadata["shared"], metadata["registers"] = RESERVED_SHARED_BYTES, REGISTERS
         if not getattr(options, "enable_fp_fusion", True):
             text = without_fusion(text)
@@ -86,6 +87,7 @@ class TilevmBackend(_nvidia.CUDABackend):  # type: ignore[misc]
         return to_tbc(text, name, re.sub(r"\D", "", str(options.arch)) or str(self.target.arch))
 
 
+_TF32 = re.compile(r"tt\.dot [^\n]*\binputPrecision = tf32\b[^\n]*: tensor<[\dx]*xf32> \* ")  # written for other types, too
 _DESCRIPTOR = re.compile(r"!tt\.tensordesc<(?:[^<>]|<[^<>]*>)*>( \{)?")
 
 

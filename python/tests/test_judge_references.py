@@ -1,0 +1,160 @@
+"""How exactly a task is defined whose reference computes in float64 by itself, as NumPy users write it: right answers of float32 are right."""
+import importlib.util
+import textwrap
+
+import numpy
+import pytest
+import tilevm.judge
+from tilevm.judge import _noise_numpy, _reference
+
+KERNEL = """
+from tilevm import script
+
+
+@script.kernel("x: f32[n] -> y: f32[n]", grid="ceildiv(n, B)")
+def kernel(x, y, B=64):
+    i = script.bid()
+    v = script.load(x, i, B)
+    script.store(y, i, {expression})
+
+
+def answer(x):
+    return kernel(x)
+"""
+
+SIGMOID = "1.0 / (1.0 + script.exp(-v))"
+# Each computes the function in float64, and hides how from a NumPy array that follows operations.
+SIGMOIDS = {
+    "conversion": "return (1 / (1 + np.exp(-x.astype(np.float64)))).astype(np.float32)",
+    "asarray": "x = np.asarray(x, np.float64)\n    return np.asarray(1 / (1 + np.exp(-x))).astype(np.float32)",
+    "float64 result": "return 1 / (1 + np.exp(-np.array(x, dtype=np.float64)))",
+    "elements": "return np.array([1 / (1 + math.exp(-float(v))) for v in x], np.float32).reshape(x.shape)",
+    "a result by elements": "y = np.empty(x.shape, np.float64)\n    for i in range(x.size):\n        y[i] = 1 / (1 + np.exp(-float(x[i])))\n    return y",
+}
+
+
+def task(body):
+    return f'import math\n\nimport numpy as np\n\nINPUTS = {{"x": "f32[n] contiguous in -20..20"}}\n\n\ndef reference(x):\n    {body}\n'
+
+
+@pytest.fixture(scope="module")
+def server():
+    with tilevm.judge.Server([]) as made:
+        yield made
+
+
+@pytest.fixture
+def verdict(tmp_path, server):
+    def judge(body, expression):
+        (tmp_path / "task.py").write_text(task(body))
+        (tmp_path / "answer.py").write_text(KERNEL.format(expression=expression))
+        return tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=2)
+
+    return judge
+
+
+@pytest.mark.parametrize("body", SIGMOIDS.values(), ids=SIGMOIDS)
+def test_right(verdict, body):
+    found = verdict(body, SIGMOID)
+    assert found.verdict == "right", str(found)
+
+
+@pytest.mark.parametrize("body", SIGMOIDS.values(), ids=SIGMOIDS)
+@pytest.mark.parametrize("wrong", ["1.0 / (1.00001 + script.exp(-v))", SIGMOID + " + 1e-6"])
+def test_wrong(verdict, body, wrong):
+    found = verdict(body, wrong)
+    assert (found.verdict, found.code) == ("wrong", "judge.differs"), str(found)
+
+
+def test_tanh_near_zero(verdict):
+    """1 - 2 / (exp(2x) + 1) loses digits near 0, as every GPU's library does that computes tanh so."""
+    found = verdict("return np.tanh(np.asarray(x, dtype=np.float64)).astype(x.dtype)", "1.0 - 2.0 / (script.exp(2.0 * v) + 1.0)")
+    assert found.verdict == "right", str(found)
+
+
+def test_following_ends():
+    with _noise_numpy.following():
+        made = numpy.asarray(_noise_numpy.noisy(numpy.ones(3, numpy.float32), numpy.random.default_rng(1)), dtype=numpy.float64)
+        assert _noise_numpy.kind_of(made) == "float32"
+        assert type(numpy.asarray([1.0])) is numpy.ndarray
+    assert numpy.asarray.__module__ != _noise_numpy.__name__
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_torch_whose_reference_is_numpy():
+    """The bound of what torch does not see, and none for what is only moved."""
+    import torch
+    from tilevm.judge import _schema, _task
+
+    def of(body):
+        spaces = {"torch": torch, "numpy": numpy}
+        exec(textwrap.dedent(body), spaces)  # noqa: S102  # the task of this test
+        return _reference.Reference(_task.Task("task", "task.py", spaces["reference"], _schema.parse({"x": "f32[n]"}, "", "torch", None), []))
+
+    x = torch.linspace(0.1, 3, 50)
+    hidden = of("def reference(x):\n    return torch.from_numpy(numpy.log(x.double().numpy())).float()\n").expect((x,)).results[0]
+    assert (hidden.bound > 2e-7 * numpy.abs(hidden.want)).all()
+    moved = of("def reference(x):\n    return torch.from_numpy(x.numpy()[::-1].copy())\n").expect((x,)).results[0]
+    assert (moved.bound < 1e-7 * numpy.abs(moved.want)).all()
+
+
+PRODUCT_TASK = """
+import torch
+
+INPUTS = {"a": "f32[m, k] contiguous", "b": "f32[k, n] contiguous"}
+
+
+def product(a, b):
+    return a @ b
+"""
+
+PRODUCT = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(a, b, c, m, n, k, B: tl.constexpr):
+    rows = tl.program_id(0) * B + tl.arange(0, B)[:, None]
+    columns = tl.program_id(1) * B + tl.arange(0, B)[None, :]
+    sums = tl.zeros([B, B], tl.float32)
+    for first in range(0, k, B):
+        i = first + tl.arange(0, B)
+        x = tl.load(a + rows * k + i[None, :], mask=(rows < m) & (i[None, :] < k), other=0.0)
+        y = tl.load(b + i[:, None] * n + columns, mask=(i[:, None] < k) & (columns < n), other=0.0)
+        sums += tl.dot(x, y)
+    tl.store(c + rows * n + columns, sums, mask=(rows < m) & (columns < n))
+
+
+def product(a, b):
+    c = torch.empty(a.shape[0], b.shape[1], device="cuda")
+    kernel[(triton.cdiv(a.shape[0], 16), triton.cdiv(b.shape[1], 16))](a, b, c, a.shape[0], b.shape[1], a.shape[1], B=16)
+    return c
+"""
+
+
+@pytest.fixture(scope="module")
+def triton_server():
+    pytest.importorskip("triton")
+    with tilevm.judge.Server(("torch", "triton")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("task, old, new, verdict", [
+    ("", "", "", "right"),
+    ("\nTF32 = True\n", "", "", "right"),
+    ("\nTF32 = False\n", "", "", "wrong"),
+    ("\nTF32 = False\n", "tl.dot(x, y)", 'tl.dot(x, y, input_precision="ieee")', "right"),
+    ("", "tl.dot(x, y)", "tl.dot(x.to(tl.bfloat16), y.to(tl.bfloat16))", "wrong"),
+    ("", "tl.dot(x, y)", "tl.dot(x.to(tl.float16), y.to(tl.float16))", "wrong"),
+    ("", "tl.dot(x, y)", "tl.dot(x, y) * 1.004", "wrong"),
+])
+def test_products_of_tl_dot(tmp_path, triton_server, task, old, new, verdict):
+    """tf32 is the default of tl.dot, which a remark says; less than tf32 is wrong."""
+    (tmp_path / "task.py").write_text(PRODUCT_TASK + task)
+    (tmp_path / "answer.py").write_text(PRODUCT.replace(old, new) if old else PRODUCT)
+    found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=triton_server, budget=2)
+    assert found.verdict == verdict, str(found)
+    if verdict == "right":
+        assert any("judge.tf32" in remark for remark in found.remarks) == (task == "")
