@@ -5,7 +5,7 @@ import textwrap
 import numpy
 import pytest
 import tilevm.judge
-from tilevm.judge import _noise_numpy, _reference
+from tilevm.judge import _noise_numpy, _reference, _watch
 
 KERNEL = """
 from tilevm import script
@@ -78,6 +78,15 @@ def test_following_ends():
         assert _noise_numpy.kind_of(made) == "float32"
         assert type(numpy.asarray([1.0])) is numpy.ndarray
     assert numpy.asarray.__module__ != _noise_numpy.__name__
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_bytes_of_one_element_with_a_stride():
+    import torch
+
+    assert _watch.bytes_of(torch.arange(4.0)[::2][:1]) == b"\0\0\0\0"
+    assert _watch.bytes_of(torch.arange(4, dtype=torch.int16)[::2]) == b"\0\0\2\0"
+    assert _watch.bytes_of(torch.zeros(0)) == b""
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
@@ -158,3 +167,11 @@ def test_products_of_tl_dot(tmp_path, triton_server, task, old, new, verdict):
     assert found.verdict == verdict, str(found)
     if verdict == "right":
         assert any("judge.tf32" in remark for remark in found.remarks) == (task == "")
+
+
+def test_error_of_the_compiler(tmp_path, triton_server):
+    """Its message says what is wrong, not the place alone."""
+    (tmp_path / "task.py").write_text(PRODUCT_TASK)
+    (tmp_path / "answer.py").write_text(PRODUCT.replace("tl.dot(x, y)", "tl.no_such_function(x, y)"))
+    found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=triton_server, budget=1)
+    assert found.code == "judge.raises" and "no_such_function" in found.message, str(found)

@@ -59,6 +59,8 @@ def of_error(error: "Dict[str, Any]", launched: bool, elements: int) -> Finding:
         return Finding(UNDECIDED, str(error.get("code") or "judge.unsupported"), head, file, line, "\n".join(text.splitlines()[1:]))
     if error.get("type") in ("ModuleNotFoundError", "ImportError"):
         return Finding(UNDECIDED, "judge.import", f"{error['type']}: {head}", file, line)
+    if head.endswith(":"):  # Triton's CompilationError: "at 3:4:", the source, and what is wrong in its last line
+        head += " " + text.rstrip().splitlines()[-1].strip()
     return Finding(WRONG, "judge.raises", f"{error.get('type')}: {head}", file, line, "\n".join(text.splitlines()[1:12]),
                    declines=not launched and error.get("type") in DECLINES)
 
@@ -88,7 +90,7 @@ def of_reply(reply: "Dict[str, Any]", results: "Sequence[Any]", after: "Sequence
             return Finding(WRONG, "judge.not_written", f"{missing['count']} of {missing['of']} elements of result {missing['result']}, first "
                            f"{missing['first']}, were written by nobody; its memory was made at {missing['made_at']}")
     difference = _compare.compare(results, expected.results)
-    if difference is not None and not (difference.special and case.values == "extreme"):
+    if difference is not None and not (case.values == "extreme" and (difference.special or _compare.overflows(expected.results))):
         lower = _compare.of_lower_precision(results, expected.results) if difference.code == "judge.differs" else None
         if lower is not None:
             return Finding(CHEATS, lower.code, f"{lower.text}; {difference.text}", difference=difference)

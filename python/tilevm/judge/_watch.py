@@ -208,7 +208,8 @@ def bytes_of(array: "Any") -> bytes:
     if hasattr(array, "untyped_storage"):
         torch = sys.modules["torch"]
         with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-            flat = array.detach().contiguous().reshape(-1)
+            flat = array.detach().contiguous()
+            flat = flat.as_strided((flat.numel(),), (1,))  # an array of one element may be contiguous with any stride
             return bytes(flat.view(torch.uint8).numpy()) if flat.numel() else b""
     import numpy
 
