@@ -3,8 +3,8 @@
 PREFIX is what runtime/package/copy.sh made; it goes into the package as tilevm/_native. The extension is compiled here, with the
 C compiler and the headers of the running Python, against the stable ABI of CPython 3.10, so that one wheel serves all newer ones.
 Its platform tag names the oldest system that has every versioned symbol that anything inside needs. Equal inputs give equal bytes.
-The environment's SOURCE_DATE_EPOCH dates the files, LDFLAGS go to the linker (`./install --portable` sets them), and what lies in the folder
---info=DIR goes beside the metadata. Prints the path of the wheel.
+The environment's SOURCE_DATE_EPOCH dates the files. CC is the compiler, whose machine the wheel is for; CPPFLAGS and LDFLAGS are its options
+(`./install --portable` sets them). Files of the folder --info=DIR go beside the metadata. Prints the path of the wheel.
 """
 import argparse
 import base64
@@ -36,10 +36,20 @@ def release():
     return re.search(r'kRelease\[\] = "(.*)"', (ROOT / "ir/release.h").read_text()).group(1)
 
 
+def compiler():
+    return os.environ.get("CC", "cc")
+
+
+def asked(*options):
+    """What the compiler answers: it knows the machine that it compiles for, and the binutils for it."""
+    return subprocess.run([compiler(), *options], capture_output=True, text=True, check=True).stdout.strip()
+
+
 def compile_extension(prefix, out):
     """Into the folder `out`."""
-    command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wno-missing-field-initializers",
-               f"-ffile-prefix-map={ROOT}=.", f"-I{sysconfig.get_path('include')}", f"-I{prefix}/include", f"-iquote{ROOT}",
+    command = [compiler(), "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wno-missing-field-initializers",
+               f"-ffile-prefix-map={ROOT}=.", *os.environ.get("CPPFLAGS", "").split(), f"-I{sysconfig.get_path('include')}",
+               f"-I{prefix}/include", f"-iquote{ROOT}",
                *sorted(map(str, HERE.glob("ext/**/*.c"))),
                f"-L{prefix}/lib", "-l:libtilevm.so.1", "-l:libtilevm_forms.so.1", "-Wl,-rpath,$ORIGIN/_native/lib",
                "-Wl,--disable-new-dtags", "-Wl,--as-needed", "-s", *os.environ.get("LDFLAGS", "").split(), "-o", str(out / "_tilevm.abi3.so")]
@@ -49,7 +59,7 @@ def compile_extension(prefix, out):
 
 def compile_jax_handler(prefix, out):
     """Into the folder `out`: what XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
-    command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra",
+    command = [compiler(), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra",
                "-Wno-missing-field-initializers", f"-I{prefix}/include", *sorted(map(str, HERE.glob("jax_ffi/*.c"))),
                f"-L{prefix}/lib", "-l:libtilevm.so.1", "-pthread", "-Wl,-rpath,$ORIGIN/_native/lib", "-Wl,--disable-new-dtags", "-Wl,--as-needed",
                "-s", "-o", str(out / "_jax_ffi.so")]
@@ -62,9 +72,7 @@ def package_files(prefix, work):
     files = [(f"tilevm/{path.relative_to(HERE / 'tilevm')}", path) for path in sorted((HERE / "tilevm").rglob("*"))
              if path.suffix in (".py", ".pyi", ".typed") or path.name == "py.typed"]
     files += [(f"tilevm/{name}", work / name) for name in ("_tilevm.abi3.so", "_jax_ffi.so")]
-    operations = subprocess.run([str(prefix / "bin/tilevm"), "ops", "--json"], capture_output=True, check=True).stdout
-    (work / "operations.json").write_bytes(operations)
-    files.append(("tilevm/operations.json", work / "operations.json"))
+    files.append(("tilevm/operations.json", prefix / "share/tilevm/operations.json"))
     (work / "_release.py").write_text(f'"""Written by build_wheel.py."""\n__version__ = "{release()}"\n')
     files.append(("tilevm/_release.py", work / "_release.py"))
     for path in sorted(prefix.rglob("*")):
@@ -81,7 +89,7 @@ def versions(path):
     """The versioned symbols that an ELF file needs: {"GLIBC": (2, 34), …}; empty for other files."""
     if path.read_bytes()[:4] != b"\x7fELF":
         return {}
-    text = subprocess.run(["objdump", "-p", str(path)], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([asked("-print-prog-name=objdump"), "-p", str(path)], capture_output=True, text=True, check=True).stdout
     newest = {}
     for library, number in re.findall(r" (GLIBC|GLIBCXX)_([0-9.]+)$", text.split("Version References:")[-1], re.M):
         version = tuple(map(int, number.split(".")))
@@ -100,7 +108,7 @@ def check_needed(files):
     for name, path in files:
         if path.read_bytes()[:4] != b"\x7fELF":
             continue
-        text = subprocess.run(["objdump", "-p", str(path)], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run([asked("-print-prog-name=objdump"), "-p", str(path)], capture_output=True, text=True, check=True).stdout
         for needed in re.findall(r"^ +NEEDED +(\S+)", text, re.M):
             if needed not in SYSTEM and needed not in inside:
                 fail(f"{name} needs {needed}, which is neither inside nor on every system")
@@ -120,7 +128,8 @@ def platform_tag(files, oldest):
         for glibc, symbol in needs:
             if glibc > floor:
                 floor, because = glibc, f"{symbol} of {name}"
-    machine = MACHINES.get(os.uname().machine) or fail(f"no wheels for {os.uname().machine}")
+    compiled_for = asked("-dumpmachine").split("-", maxsplit=1)[0]
+    machine = MACHINES.get(compiled_for) or fail(f"no wheels for {compiled_for}")
     print(f"glibc 2.{floor} or newer: {because}", file=sys.stderr)
     return f"manylinux_2_{floor}_{machine}"
 
@@ -185,7 +194,7 @@ def main():
     parser.add_argument("--glibc", default="2.17", help="the oldest that the wheel may name; 2.17 is that of manylinux2014")
     args = parser.parse_args()
     prefix = args.prefix.resolve()
-    for needed in ("lib/libtilevm.so.1", "lib/libtilevm_forms.so.1", "bin/tilevm", "include/tilevm_forms.h"):
+    for needed in ("lib/libtilevm.so.1", "lib/libtilevm_forms.so.1", "share/tilevm/operations.json", "include/tilevm_forms.h"):
         if not (prefix / needed).exists():
             fail(f"{prefix} has no {needed}")
     args.out.mkdir(parents=True, exist_ok=True)

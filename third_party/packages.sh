@@ -25,6 +25,9 @@ packages_codegen="llvm-22-dev libzstd-dev"
 # To build what ./release publishes: a linker, a virtual environment for tools of PyPI, sources of Debian's packages.
 packages_release="lld python3-venv dpkg-dev unzip"
 
+# To build for AArch64 on x86-64, and to run what was built.
+packages_aarch64="g++-aarch64-linux-gnu qemu-user"
+
 # For --config=fuzz only; the other sanitizers come with g++.
 packages_fuzz="clang-22 libclang-rt-22-dev"
 

@@ -5,8 +5,12 @@
 A component is a Debian source package that a library in one of the link commands comes from, at the installed version. Every
 development package of a list that programs are built from must be among them, and every library must be of a package: neither is left out
 silently. Equal inputs give equal bytes.
+
+The environment's CC is the compiler of the links. With --unpacked=DIR the libraries are of packages for another machine, which lie unpacked in
+DIR beside DIR/admin (third_party/aarch64/install.sh).
 """
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -20,7 +24,8 @@ ROOT = pathlib.Path(__file__).absolute().parents[1]
 LISTS = ("packages_vm", "packages_codegen")
 # glibc's; programs use those of the machine.
 OF_THE_MACHINE = {"c", "m", "dl", "pthread", "rt", "gcc_s"}
-LICENSES = {"abseil": "Apache-2.0", "flatbuffers": "Apache-2.0", "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1", "libpng1.6": "libpng-2.0",
+LICENSES = {"abseil": "Apache-2.0", "flatbuffers": "Apache-2.0", "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+            "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1", "libpng1.6": "libpng-2.0",
             "libzstd": "BSD-3-Clause", "llvm-toolchain-22": "Apache-2.0 WITH LLVM-exception", "sleef": "BSL-1.0", "zlib": "Zlib"}
 
 
@@ -42,19 +47,45 @@ def libraries(commands):
     return names - OF_THE_MACHINE, [word[2:] for word in words if word.startswith("-L/")]
 
 
-def package_of(name, folders):
+@dataclasses.dataclass(frozen=True, order=True)
+class Package:
+    """Of Debian: installed, or unpacked in the folder `root`."""
+
+    name: str
+    root: str = ""
+
+    @staticmethod
+    def of(path, root):
+        """That which has the file, or None."""
+        inside = root != "" and path.startswith(f"{root}/")
+        command = ["dpkg", *([f"--admindir={root}/admin"] if inside else []), "-S", path[len(root):] if inside else path]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return Package(done.stdout.split(":")[0], root if inside else "") if done.returncode == 0 else None
+
+    def source(self):
+        """Its source package, and the version of that."""
+        admin = [f"--admindir={self.root}/admin"] if self.root else []
+        return output("dpkg-query", *admin, "-W", "-f=${source:Package} ${source:Version}", self.name).split()
+
+    def license_file(self):
+        return pathlib.Path(f"{self.root}/usr/share/doc", self.name, "copyright").resolve()
+
+
+def package_of(name, folders, root):
     """The package of what `-lname` finds. A folder of copies (third_party/glibc) is of no package: the originals are asked for."""
     files = [name[1:]] if name.startswith(":") else [f"lib{name}.so", f"lib{name}.a"]
-    gcc = os.path.dirname(output("gcc", "-print-libgcc-file-name").strip())
-    for folder in [*dict.fromkeys(folders), gcc, f"/usr/lib/{os.uname().machine}-linux-gnu"]:
+    compiler = os.environ.get("CC", "gcc")
+    gcc = os.path.dirname(output(compiler, "-print-libgcc-file-name").strip())
+    system = f"{root}/usr/lib/{output(compiler, '-dumpmachine').strip()}"
+    for folder in [*dict.fromkeys(folders), gcc, system]:
         for file in files:
             path = os.path.join(folder, file)
             if os.path.exists(path):
                 for known in (path, os.path.realpath(path)):
-                    done = subprocess.run(["dpkg", "-S", known], capture_output=True, text=True)
-                    if done.returncode == 0:
-                        return done.stdout.split(":")[0]
-    fail(f"-l{name} is of no installed package")
+                    package = Package.of(known, root)
+                    if package is not None:
+                        return package
+    fail(f"-l{name} is of no package")
 
 
 def listed(lists):
@@ -68,16 +99,12 @@ def components(packages):
     """One for each source package."""
     found = {}
     for package in sorted(packages):
-        source, version = output("dpkg-query", "-W", "-f=${source:Package} ${source:Version}", package).split()
+        source, version = package.source()
         found.setdefault(source, (version, package))
     for source, (version, package) in sorted(found.items()):
         if source not in LICENSES:
             fail(f"the license of {source} is not in LICENSES")
         yield source, version, package
-
-
-def license_file(package):
-    return pathlib.Path("/usr/share/doc", package, "copyright").resolve()
 
 
 def glibc_parts():
@@ -109,12 +136,13 @@ def main():
     parser.add_argument("--lists", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--licenses", type=pathlib.Path, required=True)
+    parser.add_argument("--unpacked", default="")
     args = parser.parse_args()
     names, folders = libraries(sys.stdin.read())
-    packages = {package_of(name, folders) for name in sorted(names)}
+    packages = {package_of(name, folders, args.unpacked) for name in sorted(names)}
     if not packages:
         fail("no link command names a library")
-    unused = listed(args.lists) - packages
+    unused = listed(args.lists) - {package.name for package in packages}
     if unused:
         fail(f"of the packages in {args.lists}, nothing is linked: {', '.join(sorted(unused))}")
     parts = list(components(packages))
@@ -122,7 +150,7 @@ def main():
     args.out.write_text(json.dumps(document(release, parts), indent=2) + "\n")
     args.licenses.mkdir(parents=True, exist_ok=True)
     for source, _, package in parts:
-        (args.licenses / f"{source}.txt").write_bytes(license_file(package).read_bytes())
+        (args.licenses / f"{source}.txt").write_bytes(package.license_file().read_bytes())
 
 
 if __name__ == "__main__":

@@ -29,22 +29,22 @@ inline constexpr Share kTwoWarpgroups = {128, 176};
 // Products of products are used where they are, nothing stands between. Instructions that read stages want 64 rows of four warps in two blocks
 // rather than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), those that take fragments the other way round (285, 313).
 inline constexpr Share kChains = {64, 208}, kChainsOfStages = {64, 176};
-// Warps that have all rows between them keep rows whole, up to so many registers: with more warps, columns are shared, and sums of rows
-// and the next product's fragments go through shared memory (attention of 64 queries and 32 keys, heads of 256: 1362 us with 8 warps,
+// Warps that have all rows between them keep rows whole, up to so many registers. With more warps, columns are shared. Sums of rows
+// and the next product's fragments then go through shared memory (attention of 64 queries and 32 keys, heads of 256: 1362 us with 8 warps,
 // 594 with 4 in two blocks; of 128 and 32: 1035 with 16, 585 with 8).
 inline constexpr int64_t kLargestOfRows = 128;
 inline Share ChainShare(bool reads_stages) { return reads_stages ? kChainsOfStages : kChains; }
-// Registers of a thread for data, where a product waits for its loads in each iteration: of four warps, next to another block that multiplies
-// meanwhile (H200: products of 8 bits, 2048 x 4096^2, element by element: 1264 us with 16 warps, 1382 with eight, 1037 with four;
-// a convolution of 3 x 3: 556, 636, 488), and of one warp that has all rows of a chain (paged attention, 16 rows, pages of 16 keys: 559 us with
+// Registers of a thread for data, where a product waits for its loads in each iteration. Four warps may take so many, next to another block that
+// multiplies meanwhile (H200: products of 8 bits, 2048 x 4096^2, element by element: 1264 us with 16 warps, 1382 with eight, 1037 with four;
+// a convolution of 3 x 3: 556, 636, 488). So may one warp that has all rows of a chain (paged attention, 16 rows, pages of 16 keys: 559 us with
 // four warps, 425 with two, 367 with one; 282, 189, 173).
 inline constexpr int64_t kDataOfFewWarps = 208;
 // Several blocks on a multiprocessor, so that some load while others wait. Accesses that may turn out to be narrow take
 // registers of their own (layer norm of 8192 bf16 with 8 warps: 156 against 60; with 16 warps 119 us, aligned with 8: 93).
 inline constexpr Share kMemory = {32, 64}, kAlignedMemory = {32, 96};
 // Each iteration of a loop waits for what it loads and uses at once: the more warps, the more loads are on their way (row
-// sums of 8192 f32 in tiles of 16 x 256: 102.7 us with 4 warps, 95.5 with 8, 92.0 with 16). That is of what the loop loads: where each row that
-// comes serves several of a larger tile, more warps load no more of it, only narrower pieces (four rows of 1024 bf16,
+// sums of 8192 f32 in tiles of 16 x 256: 102.7 us with 4 warps, 95.5 with 8, 92.0 with 16). The figure is about what the loop loads. Where each row
+// of it serves several rows of a larger tile, more warps load no more of it, only narrower pieces (four rows of 1024 bf16,
 // each used for four rows of sums, 8192 x 4 x 7168: 517 us with 16 warps, 414 with 4).
 inline constexpr int64_t kLargestOfLoops = 8;
 
@@ -69,9 +69,10 @@ inline constexpr int64_t kLoadedOfWalks = 256;  // bits
 inline constexpr int kWarpsOfWalks = 4;
 inline constexpr int64_t kRowsOfFewWarps = 16;  // elements of a thread, with less than four warps
 inline constexpr int kWarpsOfRow = 4;
-// A loop that is known to go over so many tiles, or that goes over slices of them, should have so many bytes on their way to a multiprocessor and no more
-// (layer norm of 30000 rows in bf16, H200: 1024 columns, 16 KiB at a time in registers 39.0 us, two, three, four in shared memory 36.2, 36.6, 37.9;
-// 4096, 32 KiB at a time, one to four 130, 136, 140, 141; rms norm of 4096 rows of 16384, one, two, four 70.7, 73.8, 76.0).
+// A long loop is one that is known to go over kLongWalk tiles, or that goes over slices of them. It should have kWalkInFlight bytes on their way to a
+// multiprocessor and no more. Measured on an H200: layer norm of 30000 rows of 1024 in bf16, 16 KiB at a time in registers 39.0 us, two, three, four in
+// shared memory 36.2, 36.6, 37.9. Rows of 4096, 32 KiB at a time, one to four: 130, 136, 140, 141. RMS norm of 4096 rows of 16384, one, two, four:
+// 70.7, 73.8, 76.0.
 inline constexpr int64_t kLongWalk = 16, kWalkInFlight = 32 * 1024;
 // Where blocks wait for each other's locks, each is done sooner with more warps, and more of them stand in each other's way (layer norm backward,
 // rows of 4096: 73.9 with 8 warps in two blocks, 78.0 in four, 78.8 with 4 warps in four).
@@ -79,9 +80,9 @@ inline constexpr int kWarpsOfWaiting = 8, kBlocksOfWaiting = 2;
 // Element by element, half as many of them in a thread begin as many loads in as many registers, and end sooner (swiglu of bf16, tiles of 8 x 512:
 // 138.9 us with 4 warps, 132.3 with 8; silu of 2048 f32: 5.0, 4.8).
 inline constexpr int64_t kLargestOfElements = 16;
-// Registers that a thread of a kernel without products is given, if its tiles need no more. Told nothing, ptxas saves registers for more
-// blocks than there are, and begins loads late (silu of 2048 f16: 32 registers, 3.56 us; 67, 3.0; swiglu of 16384 f32: 59, 5.8; 125, 5.5), or
-// takes so many that a block is alone (layer norm backward, rows of 8192, 16 warps: 88 registers, 157 us; 64, two blocks, 127).
+// Registers that a thread of a kernel without products is given, if its tiles need no more. Without a limit, ptxas saves registers
+// for more blocks than there are, and begins loads late (silu of 2048 f16: 32 registers, 3.56 us; 67, 3.0; swiglu of 16384 f32: 59, 5.8; 125, 5.5).
+// Or it takes so many that a block is alone (layer norm backward, rows of 8192, 16 warps: 88 registers, 157 us; 64, two blocks, 127).
 // They do, too, where data fill them only with what is loaded behind the last sum (layer norm of 8192 bf16, 8 warps, H200: 68 registers, three
 // blocks, 71.4 us; 61, four blocks, 67.1).
 inline constexpr int64_t kThreadRegisters = 64;
@@ -126,8 +127,8 @@ inline constexpr int kStagesForTwoWarpgroups = 2;
 inline constexpr int kStagesForTma = 3;
 // A ring of pieces has so many, up to twice as many: each has a barrier, and all but one are on their way.
 inline constexpr int kLeastPieces = 6;
-// Operands that are pieces as a whole have a ring of more than so many stages: of just as many, stages of all are better where they fit (MLA of heads
-// of 128 and 64: 2.9 ms, 3.7 in six pieces; late in two stages 2.0).
+// Operands that are pieces as a whole have a ring of more than so many stages. With exactly so many, stages of all are better where they fit (MLA of
+// heads of 128 and 64: 2.9 ms, 3.7 in six pieces; late in two stages 2.0).
 inline constexpr int kStagesForWhole = 2;
 // A late product keeps the stage of the iteration before; one is read, and one is filled. Of fewer, what it reads comes apart from the rest.
 inline constexpr int kStagesForLate = 3;
@@ -137,9 +138,10 @@ inline constexpr int64_t kBesideLate = 40;
 inline constexpr int kColumnsOfLhsInRegisters = 64;
 // Products with so many columns take weights step by step, as they are computed (bf16, heads of 64, 64 x 128, H100: 559 us, in steps 548).
 inline constexpr int kColumnsInSteps = 64;
-// What half of a block of 128 rows takes of a block of 64, in percent, where products work on rows: of two on a multiprocessor, which each bring
-// keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484, 2376), and of one that is alone
-// (heads of 256, 64 x 64: 641, 408). Of three they stay (heads of 64, 64 x 128: 564, joined 638).
+// The time of half a block of 128 rows, in percent of that of a block of 64 rows, where products work on rows. The first figure is for two blocks on
+// a multiprocessor, which each bring keys and values from the L2 (H200: heads of 256, 64 x 32: 557 us, joined 511; MLA, 64 x 64, 8192 keys: 2484,
+// 2376). The second is for a block that is alone (heads of 256, 64 x 64: 641, 408). Three blocks are not joined (heads of 64, 64 x 128: 564, joined
+// 638).
 inline constexpr int64_t kPercentOfRows = 94, kPercentOfRowsAlone = 68;
 // Where rows have different numbers of iterations, those that only one of two blocks has come on top: with 16, 32, 64 and 128 blocks along the grid
 // MLA takes 63, 184, 620 and 2297 us (H200) instead of 57, 178, 638 and 2413.
@@ -157,7 +159,7 @@ inline constexpr int kGroup = 128;
 // Of a thread, accumulators included: nine warps of two blocks have so many. Products of 128 x 128 take 90 of them.
 inline constexpr int64_t kWorkRegisters = 112;
 // Registers of a thread for tiles, where operands come from stages and fewer warps read larger pieces (bf16 by mma.sync: 410 TFLOP/s
-// with four warps, pieces of 64 x 64; 352 with eight), addresses and masks not counted (4096^3 of f16 with bias and gelu, H200: 240.5 us with
+// with four warps, pieces of 64 x 64; 352 with eight). Addresses and masks do not count (4096^3 of f16 with bias and gelu, H200: 240.5 us with
 // four warps, 250.8 with eight).
 inline constexpr int64_t kMostLive = 132;
 // Of a thread that multiplies with mma.sync or fma, beside its part of the tiles: fragments and addresses. A second block where they
@@ -178,22 +180,23 @@ inline constexpr int64_t kOperationsPerByte = 80;
 // Registers of a thread: a tile of more is sliced, into slices of so many (vector add in tiles of 2^16, 64 registers with 16 warps:
 // 276 us sliced, 1553 whole). Rows that fit and are sliced all the same take 1.7 times as long.
 inline constexpr int64_t kTileRegisters = 64, kSliceRegisters = 32;
-// The same of a tile that blocks walk over, if its slices, whole rows, are done one after the other, the next ones copied early (layer norm of 30000
-// rows in bf16, eight at a time, H200: 16384 columns in slices of one row 504 us, in slices of columns that are loaded three times 930; 8192, of two
-// rows 257, waited for 320; 4096, of four rows 130, of two 131, whole 143).
+// The same for a tile that blocks walk over, if its slices are whole rows, done one after the other with the next ones copied early. Measured with
+// layer norm of 30000 rows in bf16, eight at a time, on an H200. Of 16384 columns: slices of one row 504 us, slices of columns that are loaded three
+// times 930. Of 8192: two rows 257, two rows that are waited for 320. Of 4096: four rows 130, two 131, the whole tile 143.
 inline constexpr int64_t kWalkRegisters = 32;
-// Where each tile of a walk has a hardware block (passes/grid/unpersist_grid.h), a tile of rows becomes so many blocks that each has a row, or so many registers
-// (layer norm of 30000 rows of 1024 in bf16, H200: of one, two, four rows 31.6, 35.2, 41.3 us; walking 34.1). What was loaded in front of the
-// walk and takes no more is loaded at once, else behind the sum (rms norm of 4096 rows of 1024 4.35 and 4.72, of 4096 24.8 and 19.1).
+// A tile of a walk may have a hardware block (passes/grid/unpersist_grid.h). A tile of rows then becomes blocks that each have one row, or so many
+// registers (layer norm of 30000 rows of 1024 in bf16, H200: of one, two, four rows 31.6, 35.2, 41.3 us; walking 34.1). Values that were loaded before
+// the walk and take no more registers are loaded at once, others after the sum (rms norm of 4096 rows of 1024 4.35 and 4.72, of 4096 24.8 and 19.1).
 inline constexpr int64_t kLeastOfSpread = 1024;
 // Bytes of shared memory for each register of a slice that threads exchange, and more for totals.
 inline constexpr int64_t kExchangeBytes = 5;
 
 // --- products that exceed the registers (passes/grid/split_products.cc) --------------------------------------------------
 
-// Accumulators of a block, and the other tiles that its loop carries, in registers of the block and of a thread, which needs the rest for operands. Three
-// quarters of a block's are accumulators of attention in tiles of 256 queries, 128 keys, heads of 64, and a 64th rows beside these (8192 keys,
-// H200: whole 3.9 ms, in parts 5.0; with sinks, where 136 bytes spill, 1.45 and 1.62); all of them with heads of 128 (whole 20.5, in parts 6.4).
+// Accumulators of a block, and the other tiles that its loop carries, in registers of the block and of a thread, which needs the rest for operands.
+// Attention in tiles of 256 queries and 128 keys with heads of 64 has three quarters of a block's registers in accumulators, and a 64th in rows (8192
+// keys, H200: whole 3.9 ms, in parts 5.0; with sinks, where 136 bytes spill, 1.45 and 1.62). With heads of 128 it has all of them in accumulators
+// (whole 20.5, in parts 6.4).
 inline constexpr int64_t kProductRegisters = Target::kRegisters / 32 * 25, kProductRegistersOfThread = 200;
 
 }  // namespace tile::codegen::tuning

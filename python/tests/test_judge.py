@@ -8,34 +8,11 @@ import numpy
 import pytest
 import tilevm.judge
 from conftest import is_installed
+from judge_task import ANSWER, TASK
 from tilevm.judge import _cases, _compare, _patterns, _reference, _schema
 from tilevm.judge._verdict import EXIT_CODES
 
 needs_torch = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
-
-TASK = """
-import numpy
-
-INPUTS = {"a": "f32[n] contiguous", "b": "f32[n] contiguous"}
-
-
-def reference(a, b):
-    return a + 2 * b
-"""
-
-ANSWER = """
-from tilevm import script
-
-
-@script.kernel("a: f32[n], b: f32[n] -> c: f32[n]", grid="ceildiv(n, B)")
-def add(a, b, c, B=64):
-    i = script.bid()
-    script.store(c, i, script.load(a, i, B) + 2.0 * script.load(b, i, B))
-
-
-def reference(a, b):
-    return add(a, b)
-"""
 
 SOFTMAX_TASK = """
 import torch

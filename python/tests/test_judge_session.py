@@ -5,32 +5,11 @@ import sys
 
 import pytest
 import tilevm.judge
+from judge_task import ANSWER, TASK
 from tilevm.judge import _session
 from tilevm.judge._verdict import Verdict
 
-TASK = """
-import numpy
-
-INPUTS = {"a": "f32[n] contiguous", "b": "f32[n] contiguous"}
-
-
-def reference(a, b):
-    return a + 2 * b
-"""
-
-ANSWER = """
-from tilevm import script
-
-
-@script.kernel("a: f32[n], b: f32[n] -> c: f32[n]", grid="ceildiv(n, B)")
-def add(a, b, c, B=64):
-    i = script.bid()
-    script.store(c, i, script.load(a, i, B) + 2.0 * script.load(b, i, B))
-
-
-def right(a, b):
-    return add(a, b)
-
+WRONG = """
 
 def wrong(a, b):
     return add(b, a)
@@ -45,12 +24,12 @@ def in_numpy(a, b):
 
 
 def test_files(tilevm_judge):
-    verdict = tilevm_judge("task.py", "kernels.py:right", budget=1)
+    verdict = tilevm_judge("task.py", "kernels.py:reference", budget=1)
     assert verdict.cases >= 6 and verdict.kernels == ["add"]
 
 
 def test_functions(tilevm_judge):
-    tilevm_judge(in_numpy, kernels.right, inputs={"a": "f32[n] contiguous", "b": "f32[n] contiguous"}, sizes="n <= 200", budget=1)
+    tilevm_judge(in_numpy, kernels.reference, inputs={"a": "f32[n] contiguous", "b": "f32[n] contiguous"}, sizes="n <= 200", budget=1)
 
 
 def test_wrong(tilevm_judge):
@@ -71,10 +50,10 @@ def test_process_is_as_it_was(tilevm_judge):
 def folder(tmp_path_factory):
     """With the task, kernels and a suite; all of it is skipped where no process can be shut in."""
     made = tmp_path_factory.mktemp("suite")
-    for name, text in (("task.py", TASK), ("kernels.py", ANSWER), ("test_suite.py", SUITE)):
+    for name, text in (("task.py", TASK), ("kernels.py", ANSWER + WRONG), ("test_suite.py", SUITE)):
         (made / name).write_text(text)
     try:
-        tilevm.judge.judge(str(made / "task.py"), f"{made / 'kernels.py'}:right", budget=0.1)
+        tilevm.judge.judge(str(made / "task.py"), f"{made / 'kernels.py'}:reference", budget=0.1)
     except tilevm.UnavailableError as error:
         pytest.skip(str(error).split("\n", maxsplit=1)[0])
     return made
@@ -90,7 +69,7 @@ def test_fixture(folder):
 
 
 def test_check(folder):
-    verdict = tilevm.judge.check(str(folder / "task.py"), f"{folder / 'kernels.py'}:right", budget=1)
+    verdict = tilevm.judge.check(str(folder / "task.py"), f"{folder / 'kernels.py'}:reference", budget=1)
     assert verdict.verdict == "right"
     with pytest.raises(tilevm.judge.NotRight, match="judge.differs") as failed:
         tilevm.judge.check(str(folder / "task.py"), f"{folder / 'kernels.py'}:wrong", budget=1)

@@ -3,6 +3,7 @@
 # FILES, known by their names: libtilevm.so and tilevm, and as wanted tilec, libtilec.so, tilec-worker, libtilevm_forms.so,
 # libtilevm-ir.a.
 # Works from the root of the repository (headers) and is what ./install runs; the result may be moved as a whole.
+# For another machine CC is the cross compiler, LDFLAGS say where it finds libraries, and EMULATOR is the command that runs programs.
 #
 #   include/tilevm.h tilevm.hpp tilevm_tvm_ffi.h   bin/tilevm [tilec]
 #   lib/libtilevm.so -> libtilevm.so.1   lib/pkgconfig/tilevm.pc   lib/cmake/tilevm/   [lib/libtilec.so.1]
@@ -21,6 +22,35 @@ builder_headers="ir/arena.h ir/attr.h ir/builder.h ir/diagnostic.h ir/element.h 
   ir/tbc/reader.h
   ir/tbc/sha256.h ir/tbc/version.h ir/tbc/writer.h ir/text/parser.h ir/text/printer.h"
 
+# The compiler knows the binutils and the libraries of the machine that it compiles for.
+compiler=${CC:-cc}
+strip=$("$compiler" -print-prog-name=strip)
+read -ra emulator <<<"${EMULATOR-}"
+read -ra link_options <<<"${LDFLAGS-}"
+
+# needed_libraries FILE...: prints the paths of the shared libraries of Debian that these need, and those that they need in turn.
+needed_libraries() {
+  local file name path found=''
+  local -a todo=("$@")
+  while [ ${#todo[@]} -gt 0 ]; do
+    file=${todo[0]}
+    todo=("${todo[@]:1}")
+    while read -r name; do
+      case $name in
+        libabsl_*|libsleef.*|libpng*|libz.*|libzstd.*|libLLVM*) ;;
+        *) continue ;;
+      esac
+      [[ " $found " != *" $name "* ]] || continue
+      found+=" $name"
+      # The compiler answers with the name alone where it finds no file.
+      path=$("$compiler" "${link_options[@]}" -print-file-name="$name")
+      [ -f "$path" ] || { echo "copy.sh: $file needs $name, which is not here" >&2; return 1; }
+      echo "$path"
+      todo+=("$path")
+    done < <(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+  done
+}
+
 mkdir -p "$prefix"/{bin,include,lib/pkgconfig,lib/cmake/tilevm,lib/tilevm}
 install -m 644 runtime/tilevm.h runtime/tilevm.hpp runtime/tilevm_tvm_ffi.h "$prefix/include"
 tools=()
@@ -29,7 +59,7 @@ for file in "$@"; do
   name=$(basename "$file")
   case $name in
     tilevm | tilec)
-      install -s -m 755 "$file" "$prefix/bin"
+      install -s --strip-program="$strip" -m 755 "$file" "$prefix/bin"
       tools+=("$file")
       continue
       ;;
@@ -38,7 +68,7 @@ for file in "$@"; do
       continue
       ;;
     tilec-worker)
-      install -s -m 755 "$file" "$prefix/lib/tilevm"
+      install -s --strip-program="$strip" -m 755 "$file" "$prefix/lib/tilevm"
       continue
       ;;
     libtilevm.so | libtilec.so) ;;
@@ -49,23 +79,23 @@ for file in "$@"; do
       ;;
   esac
   install -m 755 "$file" "$prefix/lib/$name.1"
-  strip --strip-unneeded "$prefix/lib/$name.1"
+  "$strip" --strip-unneeded "$prefix/lib/$name.1"
   [ "$name" = libtilec.so ] || ln -sfn "$name.1" "$prefix/lib/$name"
 done
 for tool in "${tools[@]}"; do
   name=$(basename "$tool")
   man=$prefix/share/man/man1 bash=$prefix/share/bash-completion/completions zsh=$prefix/share/zsh/site-functions
   mkdir -p "$man" "$bash" "$zsh"
-  "$tool" manual > "$man/$name.1"
-  "$tool" completion bash > "$bash/$name"
-  "$tool" completion zsh > "$zsh/_$name"
+  "${emulator[@]}" "$tool" manual > "$man/$name.1"
+  "${emulator[@]}" "$tool" completion bash > "$bash/$name"
+  "${emulator[@]}" "$tool" completion zsh > "$zsh/_$name"
 done
 
 # What a frontend needs to know.
 share=$prefix/share/tilevm
 mkdir -p "$share"
 install -m 644 schemas/tbc.fbs schemas/FORMAT.md docs/text.md docs/operations.md "$share"
-"$prefix/bin/tilevm" ops --json > "$share/operations.json"
+"${emulator[@]}" "$prefix/bin/tilevm" ops --json > "$share/operations.json"
 if [ -n "$builder" ]; then
   headers=$prefix/include/tilevm-ir
   rm -rf "$headers"
@@ -87,13 +117,16 @@ install -m 644 runtime/package/tilevmConfig.cmake "$prefix/lib/cmake/tilevm"
 
 # All but what every system with the C++ library has, and LLVM, which tilec is linked with for an installation.
 rm -f "$prefix"/lib/tilevm/*.so*
-find "$prefix/bin" "$prefix/lib" -type f \( -name '*.so.1' -o -perm -u+x \) -print0 | xargs -0 ldd | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
-  while read -r needed; do
-    case $(basename "$needed") in
-      libabsl_*|libsleef.*|libpng*|libz.*|libzstd.*) install -m 644 "$needed" "$prefix/lib/tilevm" ;;
-      libLLVM*)
-        echo "copy.sh: tilec is linked with $needed, which is not copied: build with --define=llvm=static" >&2
-        exit 1
-        ;;
-    esac
-  done
+programs=()
+while IFS= read -r -d '' file; do programs+=("$file"); done < \
+  <(find "$prefix/bin" "$prefix/lib" -type f \( -name '*.so.1' -o -perm -u+x \) -print0 | sort -z)
+needed=$(needed_libraries "${programs[@]}")
+for file in $needed; do
+  case $(basename "$file") in
+    libLLVM*)
+      echo "copy.sh: tilec is linked with $file, which is not copied: build with --define=llvm=static" >&2
+      exit 1
+      ;;
+  esac
+  install -m 644 "$file" "$prefix/lib/tilevm"
+done

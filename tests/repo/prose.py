@@ -21,7 +21,7 @@ NOT_READ = ("docs/operations.md", "docs/notes/", "docs/site/", "tests/source-cov
 
 PUBLIC = ("runtime/tilevm.h", "runtime/tilevm.hpp", "runtime/tilevm_tvm_ffi.h", "runtime/jit/tilec_abi.h")
 LAYERS = ("ir/", "vm/", "runtime/", "codegen/")
-NOT_READ_YET = ("codegen/emit/pipeline/", "codegen/emit/lower/", "codegen/target/", "codegen/passes/expand")  # their sentences are as they were
+NOT_READ_YET = ("codegen/passes/expand",)  # has long sentences
 
 PLACES = "behind|beside|before|besides|there|between|in|at|under|on|above|below|alone"
 STANDS = re.compile(rf"\b(?:stands?|stood|lies|lie) (?!for\b)(?:\w+ ){{0,2}}?(?:{PLACES})\b")

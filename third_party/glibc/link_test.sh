@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Links a program and a library with install.sh's folder and runs them:  link_test.sh DIR, the folder that install.sh printed
 # What each line of the program tries was wrong in a state of the folder, or is a function of compat.c or libc_nonshared.a.
-# No part of ./test, because making the folder takes the network and minutes. ./release runs it.
+# No part of ./test, because making the folder takes the network and minutes. ./release runs it. The environment's CC is the C compiler of another
+# machine, and EMULATOR is the command that runs programs for it.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: link_test.sh DIR" >&2; exit 2; }
 work=$(mktemp -d)
@@ -85,8 +86,11 @@ int main(int, char** argv) {
   return failed;
 }
 END
+compiler=${CC:-gcc}
+compiler=${compiler%gcc}g++
+read -ra emulator <<<"${EMULATOR-}"
 options=(-std=c++20 -O2 "-B$1" -fuse-ld=lld)
-g++ "${options[@]}" -fPIC -shared -Wl,-soname,library.so "$work/library.cc" -o "$work/library.so"
-g++ "${options[@]}" "$work/program.cc" "$work/library.so" -Wl,-rpath,"$work" -o "$work/program"
+"$compiler" "${options[@]}" -fPIC -shared -Wl,-soname,library.so "$work/library.cc" -o "$work/library.so"
+"$compiler" "${options[@]}" "$work/program.cc" "$work/library.so" -Wl,-rpath,"$work" -o "$work/program"
 python3 "$here/../../tests/install/symbol_versions.py" --own-c++ --glibc="${portable_glibc:?}" "$work"
-TRIED=yes "$work/program"
+TRIED=yes "${emulator[@]}" "$work/program"

@@ -307,7 +307,7 @@ const Command kReplayCommand = {
     "NAME.json… [options]",
     "runs recorded launches and compares the memory afterwards with the recording",
     ReplayOptionSpecs(),
-    R"(A launch is NAME.json with the module (.tbc, .tilebc or .tile), NAME.before and, to compare with, NAME.after in the same folder.
+    R"(A launch is NAME.json with the module (.tbc, .tilebc, .ttir or .tile), NAME.before and, to compare with, NAME.after in one folder.
 `tilevm run --record NAME` writes one.
 
 example:

@@ -8,9 +8,9 @@
 //   wide.Await(before);  … wide.Slot(i, before);      // in the place of this iteration, or of the one before, all warps have done that
 //   wide.Release(if_true, before);          // this warp is done with it
 //
-// Everyone widens a part, and everyone reads all. Stores and products go different ways to memory, so each thread fences what it has stored
-// before its warp says so (ptxas makes a MEMBAR of that, which waits for the stores: the later it comes, the shorter); reads by products have
-// ended when their warp releases the place. Places are taken in turn and all that is widened must be released, like stages (tma_stages.h).
+// Everyone widens a part, and everyone reads all. Stores and products go different ways to memory, so each thread fences its stores before its
+// warp reports them. ptxas makes a MEMBAR of that fence, which waits for the stores: a later fence waits less. Reads by products have ended when
+// their warp releases the place. Places are taken in turn and all that is widened must be released, like stages (tma_stages.h).
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_CONVERSION_BUFFERS_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_CONVERSION_BUFFERS_H_
 

@@ -23,8 +23,8 @@
 // In a ring of pieces (plan/mma/copy_pieces.h) products advance, piece by piece, as an iteration does in another ring: a barrier, behind which the
 // piece has arrived and nobody reads the one before, whose place is filled next.
 //
-// If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group: every warp waits for the
-// stage that it reads, and warp 0 for all others before it fills a stage again (tma_stages.h). Tiles that threads widen then go from their stage
+// If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group. Every warp waits for the
+// stage that it reads, and warp 0 waits for all others before it fills a stage again (tma_stages.h). Tiles that threads widen then go from their stage
 // to a place of their own, where products read them (conversion_buffers.h): if only late ones do, beside those of the iteration before.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
@@ -150,10 +150,13 @@ class CopyRing {
   bool widens_beside_ = true, read_late_ = false;  // only late products read wide places; some do
   llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
-  // Variables, which become registers. Stages (i32; their numbers where TMA fills them, else their first bytes): of the iteration before, of
-  // this one, of the next, to be filled next, of pieces the oldest; the phases of the next and of what is filled; the induction variable of
-  // what is fetched next, and whether there is such an iteration (and this is a thread of the warp that starts its copies by TMA).
-  llvm::AllocaInst *before_, *current_, *read_, *write_, *release_, *read_phase_, *write_phase_, *ahead_, *more_;
+  // Variables, which become registers. Stages are i32: their numbers where TMA fills them, else their first bytes.
+  llvm::AllocaInst *before_, *current_, *read_;  // the stages of the iteration before, of this one, of the next
+  llvm::AllocaInst *write_, *release_;           // the stage that is filled next; the oldest stage of pieces
+  llvm::AllocaInst *read_phase_, *write_phase_;  // the phases of the next stage, and of the one that is filled
+  // The induction variable of the iteration that is fetched next, and whether there is such an iteration. By TMA the second is true in the warp
+  // that starts the copies only.
+  llvm::AllocaInst *ahead_, *more_;
   llvm::AllocaInst* late_phase_ = nullptr;   // of what late products read of this iteration, where it comes apart
   llvm::AllocaInst* any_ = nullptr;          // there was an iteration before, which kept its stage for TMA copies
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark

@@ -1,5 +1,5 @@
-// The barriers of a ring that TMA fills without a producer warp: one thread of warp 0 starts the copies of a stage, once all warps are done
-// with what lay there; every warp waits for the stages that it reads, and for no other warp.
+// The barriers of a ring that TMA fills without a producer warp. One thread of warp 0 starts the copies of a stage, once all warps are done
+// with its earlier contents. Every warp waits for the stages that it reads, and for no other warp.
 //
 //   TmaStages stages(e, 4);                                         // before the loop
 //   llvm::Value* full = stages.Begin(stage, phase, mine, bytes);    // in warp 0: the stage is free; copies that `mine` starts count at `full`

@@ -13,14 +13,11 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Tuple
 
+from .. import machine
+
 capability: "Tuple[int, int]" = (9, 0)  # install.py sets it
 _local = threading.local()
 _handles = itertools.count(0x63750010, 16)
-
-
-def _memory() -> "Tuple[int, int]":
-    page = os.sysconf("SC_PAGE_SIZE")
-    return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
 
 
 def is_available() -> bool:
@@ -66,7 +63,7 @@ class Device:
 
     @property
     def mem_info(self) -> "Tuple[int, int]":
-        return _memory()
+        return machine.memory()
 
     @property
     def attributes(self) -> "Dict[str, Any]":
@@ -250,7 +247,7 @@ class runtime:
 
     @staticmethod
     def memGetInfo() -> "Tuple[int, int]":
-        return _memory()
+        return machine.memory()
 
     @staticmethod
     def runtimeGetVersion() -> int:
@@ -264,6 +261,6 @@ class runtime:
     def getDeviceProperties(device: int) -> "Dict[str, Any]":
         Device(device)
         return {"name": b"tilevm (this CPU)", "major": capability[0], "minor": capability[1], "multiProcessorCount": os.cpu_count() or 1,
-                "totalGlobalMem": _memory()[1], "warpSize": 32, "maxThreadsPerBlock": 1024, "sharedMemPerBlock": 48 << 10,
+                "totalGlobalMem": machine.memory()[1], "warpSize": 32, "maxThreadsPerBlock": 1024, "sharedMemPerBlock": 48 << 10,
                 "sharedMemPerBlockOptin": 227 << 10, "regsPerMultiprocessor": 65536, "clockRate": 0, "memoryClockRate": 0, "memoryBusWidth": 0,
                 "l2CacheSize": 1 << 20}

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import uuid
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Tuple
 
@@ -11,19 +10,13 @@ if TYPE_CHECKING:  # torch need not be installed where hints are checked
 else:
     import torch
 
+from .. import machine
+
 if TYPE_CHECKING:
     from ..state import State
 
 _CUDA = torch.device("cuda", 0)
 _NAME = "tilevm (this CPU)"
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _free_memory() -> int:
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 class Properties:
@@ -33,7 +26,7 @@ class Properties:
         self.name = _NAME
         self.major, self.minor = capability
         self.multi_processor_count = cores
-        self.total_memory = _memory()
+        self.total_memory = machine.memory()[1]
         self.L2_cache_size = 1 << 20
         self.warp_size = 32
         self.max_threads_per_block = 1024
@@ -100,7 +93,7 @@ def _accelerator(module: Any) -> None:
         "current_stream": lambda device=None: streams.current_stream(), "set_stream": streams.set_stream, "empty_cache": lambda: None,
     }
     accelerator["device_index"] = _Device
-    accelerator["get_memory_info"] = lambda device_index=None: (_free_memory(), _memory())
+    accelerator["get_memory_info"] = lambda device_index=None: machine.memory()
     accelerator["memory_stats"] = lambda device_index=None: {}
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
         accelerator[name] = lambda device_index=None: 0
@@ -141,7 +134,7 @@ def install(module: Any, state: "State") -> None:
         "utilization": lambda device=None: 0, "_sleep": lambda cycles: None,
     }
     memory: "Dict[str, Any]" = {
-        "mem_get_info": lambda device=None: (_free_memory(), _memory()), "empty_cache": lambda: None,
+        "mem_get_info": lambda device=None: machine.memory(), "empty_cache": lambda: None,
         "memory_stats": lambda device=None: {}, "memory_summary": lambda device=None, abbreviated=False: _NAME,
         "set_per_process_memory_fraction": lambda fraction, device=None: None, "memory_snapshot": lambda: [],
     }
