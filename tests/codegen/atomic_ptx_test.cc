@@ -1,5 +1,6 @@
 // Every atomic update, in every ordering, scope and space, as PTX: exactly the qualifiers that were written, in the form
 // that the target has. And that ptxas, if there is one, takes them all.
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,6 +160,39 @@ entry @cas(%m: tile<ptr<i64>>, %v: tile<i64>, %w: tile<i64>, %c: tile<i1>) {
   const std::string before = c.ptx.substr(c.ptx.rfind('{', cas), cas - c.ptx.rfind('{', cas));
   EXPECT_TRUE(absl::StartsWith(before, "{ mov.b64 %rd")) << before;
   EXPECT_TRUE(absl::StrContains(before, "; @%p")) << before;
+}
+
+// What nobody asks for the old value of, and lies side by side from a multiple of 16 bytes on, goes together; with the old value, by elements.
+TEST_P(AtomicPtx, NeighboursGoTogether) {
+  constexpr char kText[] = R"(
+entry @scatter(%m: tile<ptr<E>>, %v: tile<ptr<E>>) {
+  %m.a = assume div_by<16>, %m
+  %v.a = assume div_by<16>, %v
+  %i = iota -> tile<1024xi32>
+  %m.1 = reshape %m.a -> tile<1xptr<E>>
+  %m.n = broadcast %m.1 -> tile<1024xptr<E>>
+  %p = offset %m.n, %i
+  %v.1 = reshape %v.a -> tile<1xptr<E>>
+  %v.n = broadcast %v.1 -> tile<1024xptr<E>>
+  %q = offset %v.n, %i
+  %x, %t = load_ptr_tko weak %q
+  %old, %t2 = atomic_rmw_tko relaxed device %p, addf, %x
+  return
+}
+)";
+  const int sm = GetParam();
+  const std::vector<std::array<std::string, 3>> rows = {
+      {"f32", "red.relaxed.gpu.global.add.v4.f32", "red.relaxed.gpu.global.add.f32"},
+      {"f16", "red.relaxed.gpu.global.add.noftz.v4.f16x2", "red.relaxed.gpu.global.add.noftz.f16x2"},
+      {"bf16", "red.relaxed.gpu.global.add.noftz.v4.bf16x2", "atom.relaxed.gpu.global.cas.b16"}};
+  for (const auto& [elem, vector, single] : rows) {
+    const CompiledText c = CompileText(absl::StrReplaceAll(kText, {{"<E>", absl::StrCat("<", elem, ">")}}), sm);
+    ASSERT_EQ(c.error, "") << elem;
+    const std::vector<std::string> found = AtomicsIn(c.ptx);
+    ASSERT_FALSE(found.empty()) << elem;
+    for (const std::string& instruction : found) EXPECT_EQ(instruction, sm >= 90 ? vector : single) << elem;
+    EXPECT_EQ(AssemblerErrors(c, sm), "") << elem;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, AtomicPtx, testing::ValuesIn(AllSms()),

@@ -4,13 +4,18 @@
 // accesses of the block and this one (codegen/emit/context/order.h); they happen before every thread's update, and a release
 // publishes all that happens before it, of other threads too. Acquire: what tokens order behind it comes behind a barrier,
 // so that it happens after the update of whichever thread made it.
+//
+// Floats that are added to neighbours go together, where the target has an instruction for it and nobody asks for the old values.
 #include <algorithm>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/lower/contended.h"
 #include "codegen/emit/memory/ptx_atomic.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "ir/op_views.h"
+#include "llvm/IR/Constants.h"
 
 namespace tile::codegen {
 namespace {
@@ -54,6 +59,93 @@ void UpdatePointers(Emitter& e, const ir::Op& op, const ir::Value* value, const 
       [&](int r) { return mask == nullptr ? nullptr : e.regs(mask)[static_cast<size_t>(r)]; });
 }
 
+// How many neighbours one instruction adds to, each by itself; 1: there is none for several.
+int MostTogether(const Target& target, const AtomicUpdate& u) {
+  const bool adds = u.mode == ir::RmwMode::kAddf || (u.mode == ir::RmwMode::kSub && ir::IsFloat(u.elem));
+  const bool by_red = u.how.ordering == ir::MemoryOrdering::kRelaxed || u.how.ordering == ir::MemoryOrdering::kRelease;
+  if (!adds || !by_red || u.wants_old) return 1;
+  switch (u.elem) {
+    case ir::Elem::kF32: return target.has(kVectorRed) ? 4 : 1;
+    case ir::Elem::kF16: return target.has(kVectorRed) ? 8 : 2;
+    case ir::Elem::kBF16: return target.has(kVectorRed) ? 8 : 1;
+    default: return 1;
+  }
+}
+
+// So many registers of a thread, up to `most`, point to neighbours from a multiple of their size on, and have one mask, as far as facts say.
+int Neighbours(Emitter& e, const ir::AtomicRmwOp& op, int most) {
+  const ir::Value* pointers = op.pointers();
+  const ir::Type type = pointers->type();
+  const auto bytes = static_cast<uint64_t>(ir::MemoryBits(type.element().pointee) / 8);
+  for (int d = 0; d < type.rank(); ++d) {
+    const int n = NeighbouringRegisters(e.layout(pointers), d);
+    if (n == 1) continue;
+    const Facts::Line line = e.facts().LineOf(pointers, d);
+    auto vector = std::min<uint64_t>({static_cast<uint64_t>(most), static_cast<uint64_t>(n), line.rising});
+    if (op.mask() != nullptr) vector = std::min(vector, e.facts().LineOf(op.mask(), d).equal);
+    while (vector > 1 && line.start < vector * bytes) vector /= 2;
+    return static_cast<int>(vector);
+  }
+  return 1;
+}
+
+// Adds to 2, 4 or 8 neighbours, where `active` (null: true): red.add.v4.f32, red.add.noftz.v4.bf16x2.
+void AddTogether(Emitter& e, const AtomicUpdate& u, llvm::Value* address, Operands values, llvm::Value* active) {
+  auto& b = e.b();
+  if (u.how.op != nullptr) e.order().Did(*u.how.op);
+  const auto bits = [&](llvm::Value* v) { return e.ToBits(u.mode == ir::RmwMode::kSub ? b.CreateFNeg(v) : v); };
+  const bool in_pairs = u.elem != ir::Elem::kF32;
+  Registers in = {address};
+  std::string list, constraints = "l";
+  for (size_t i = 0; i < values.size(); i += in_pairs ? 2 : 1) {
+    llvm::Value* word = bits(values[i]);
+    if (in_pairs) {
+      llvm::Value* high = b.CreateShl(b.CreateZExt(bits(values[i + 1]), b.getInt32Ty()), 16);
+      word = b.CreateOr(b.CreateZExt(word, b.getInt32Ty()), high);
+    }
+    absl::StrAppend(&list, list.empty() ? "$" : ", $", in.size());
+    absl::StrAppend(&constraints, ",r");
+    in.push_back(word);
+  }
+  const size_t words = in.size() - 1;
+  const char* type = !in_pairs ? ".f32" : u.elem == ir::Elem::kF16 ? ".f16x2" : ".bf16x2";
+  std::string text = absl::StrCat("red", u.how.qualifiers(), u.how.space(), in_pairs ? ".add.noftz" : ".add",
+                                  words > 1 ? absl::StrCat(".v", words) : "", type, " [$0], ", words > 1 ? "{" : "",
+                                  list, words > 1 ? "}" : "", ";");
+  if (active != nullptr) {
+    text = absl::StrCat("@$", in.size(), " ", text);
+    absl::StrAppend(&constraints, ",b");
+    in.push_back(active);
+  }
+  e.Ptx(b.getVoidTy(), text, constraints, in, true);
+}
+
+// Nobody asks for the old values, and the target adds to several neighbours by one instruction. False: it does not.
+bool UpdateTogether(Emitter& e, const ir::AtomicRmwOp& op) {
+  const ir::Value* value = op.arg();
+  AtomicUpdate u;
+  u.elem = value->type().elem();
+  u.how = AccessOf(e, op.op(), false);
+  u.mode = op.mode();
+  u.wants_old = op.op().result(0)->has_uses();
+  const int vector = Neighbours(e, op, MostTogether(e.target(), u));
+  if (vector == 1) return false;
+  const Layout& layout = e.layout(value);
+  const Copies copies(layout);
+  llvm::Value* first = e.threads().HoldsFirstCopy(layout);
+  for (int r : copies.firsts()) {
+    if (r % vector != 0) continue;
+    const auto i = static_cast<size_t>(r);
+    llvm::Value* active = And(e, first, op.mask() == nullptr ? nullptr : e.regs(op.mask())[i]);
+    const Operands values = Operands(e.regs(value)).subspan(i, static_cast<size_t>(vector));
+    AddTogether(e, u, e.regs(op.pointers())[i], values, active);
+  }
+  // Nobody reads the result, but every value has registers.
+  llvm::Value* nothing = llvm::PoisonValue::get(e.RegisterType(u.elem));
+  e.Set(op.op().result(0), Registers(static_cast<size_t>(layout.registers()), nothing));
+  return true;
+}
+
 void UpdateBox(Emitter& e, const ir::Op& op, TileBox box, const ir::Value* value, const ir::Value* expected) {
   if (e.refused()) return;
   Update(
@@ -74,7 +166,8 @@ void RefuseMulticast(Emitter& e, const ir::Op& op) {
 }  // namespace
 
 void LowerAtomicRmw(Emitter& e, const ir::Op& op) {
-  if (!CombineUpdates(e, op)) UpdatePointers(e, op, ir::AtomicRmwOp(op).arg(), nullptr);
+  if (CombineUpdates(e, op) || UpdateTogether(e, ir::AtomicRmwOp(op))) return;
+  UpdatePointers(e, op, ir::AtomicRmwOp(op).arg(), nullptr);
 }
 void LowerAtomicCas(Emitter& e, const ir::Op& op) {
   UpdatePointers(e, op, ir::AtomicCasOp(op).val(), ir::AtomicCasOp(op).cmp());

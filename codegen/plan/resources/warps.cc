@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
 #include "codegen/analysis/facts.h"
@@ -19,13 +20,48 @@
 namespace tile::codegen {
 namespace {
 
-constexpr int64_t kWarpRows = 16;  // of a product
+constexpr int64_t kWarpRows = 16;     // of a product
+constexpr int64_t kVectorBits = 128;  // that a thread loads at once
+// One warp of a block that is alone on its multiprocessor issues an instruction in three or four cycles. So a block has eight, each thread with two
+// elements or more (columns of 128 x 4 f32, 128 blocks, H200, 1 to 16 warps: 72, 24, 21, 19, 20 us; of 64 x 64 4.0, 3.4, 3.1, 2.9, 3.3).
+constexpr int kWarpsAddingDown = 8;
+constexpr int64_t kElementsAddedDown = 2;
 
-// The loop in which the operation loads a tile; null: it doesn't.
-const ir::Op* LoopOver(const ir::Op& op) {
+// The loop is a condition: it has one iteration or none.
+bool IsCondition(const ir::Op& loop, Facts* facts) {
+  const ir::ForOp counted(loop);
+  const Facts::Range begin = facts->RangeOf(counted.lower_bound()), end = facts->RangeOf(counted.upper_bound()),
+                     step = facts->RangeOf(counted.step());
+  return static_cast<__int128>(end.upper) - begin.lower <= step.lower;
+}
+
+// The loop in which the operation loads a tile again and again; null: it doesn't.
+const ir::Op* LoopOver(const ir::Op& op, Facts* facts) {
   if (!op.info()->is_load() || op.result(0)->type().is_scalar()) return nullptr;
   const ir::Op* parent = op.parent();
-  return ir::ForOp::Is(parent) ? parent : nullptr;
+  return ir::ForOp::Is(parent) && !IsCondition(*parent, facts) ? parent : nullptr;
+}
+
+// What iterations added up, all columns side by side, is added down the columns behind the loop. A block has a strip of columns, so there are
+// few blocks, and each goes over all rows.
+bool AddsDown(const ir::Op& op) {
+  if (!ir::ReduceOp::Is(&op) || op.operand(0)->type().rank() < 2 || !ir::ForOp::Is(op.operand(0)->def())) return false;
+  return ir::FoldOp(op).dim() != op.operand(0)->type().rank() - 1;
+}
+
+// In each iteration a fold works on what another one of the iteration gave, and one of them goes down the rows of a tile.
+bool FoldsOfFolds(const ir::Op& loop) {
+  absl::flat_hash_set<const ir::Value*> folded;
+  bool rows = false, follows = false;
+  ir::Walk(loop.region(0), [&](const ir::Op* op) {
+    const bool is_fold = ir::FoldOp::Is(op);
+    bool of_folded = false;
+    for (int i = 0; i < op->num_operands(); ++i) of_folded = of_folded || folded.contains(op->operand(i));
+    rows = rows || (is_fold && ir::FoldOp(*op).dim() < op->operand(0)->type().rank() - 1);
+    follows = follows || (is_fold && of_folded);
+    for (int i = 0; (is_fold || of_folded) && i < op->num_results(); ++i) folded.insert(op->result(i));
+  });
+  return rows && follows;
 }
 
 // The access moves in vectors of eight bytes or more, without a test at run time, or takes few registers anyway.
@@ -74,7 +110,7 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned) {
   RowWork work;
   ir::Walk(function.body(), [&](ir::Op* op) {
     work.multiplies = work.multiplies || op->info()->family == ir::Family::kMma;
-    if (const ir::Op* loop = LoopOver(*op)) {
+    if (const ir::Op* loop = LoopOver(*op, &facts)) {
       work.in_iterations = true;
       work.in_iterations_of_tile = work.in_iterations_of_tile || !BeginsAtBlock(*loop);
       work.loaded_bits = std::max(work.loaded_bits, ir::MemoryBits(op->result(0)->type().elem()));
@@ -100,6 +136,36 @@ int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function
 
 namespace {
 
+int64_t ElementsOf(ir::Type type) { return type.is_tile() ? type.num_elements() : 0; }
+
+// Of kernels without products, beside RowWork.
+struct Folds {
+  int64_t vectors = 0;     // of 16 bytes, of the largest tile that is loaded; of several of that size the narrowest
+  bool adds_down = false;  // columns, behind a loop that adds up rows of them
+  bool of_folds = false;   // in each iteration of a loop, down the rows of a tile
+
+  // So many warps, if each thread then loads a vector at once (rows of 128 bf16, walked over, H200: 140 us with four warps, Triton 60 with one; rows of
+  // 512 bf16 whose blocks wait for each other, with 1, 2, 4, 8 warps: 54, 55, 65, 92 us).
+  int AtMost(int warps) const { return static_cast<int>(std::clamp<int64_t>(vectors / 32, 1, warps)); }
+};
+Folds FoldsOf(const ir::Function& function) {
+  Folds folds;
+  int64_t elements = 0;
+  int narrowest = 0;
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    folds.adds_down = folds.adds_down || AddsDown(*op);
+    folds.of_folds = folds.of_folds || (ir::ForOp::Is(op) && !BeginsAtBlock(*op) && FoldsOfFolds(*op));
+    if (!op->info()->is_load() || op->result(0)->type().is_scalar()) return;
+    const ir::Type type = op->result(0)->type();
+    const int bits = ir::MemoryBits(type.elem());
+    if (type.num_elements() < elements || (type.num_elements() == elements && bits > narrowest)) return;
+    elements = type.num_elements();
+    narrowest = bits;
+  });
+  folds.vectors = elements * narrowest / kVectorBits;
+  return folds;
+}
+
 // What the threads of a block hold, and how many warps are enough for it.
 class Held {
  public:
@@ -119,6 +185,7 @@ class Held {
       // Constants are made where they are used; what is fetched ahead is in shared memory.
       if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
       for (int i = 0; i < op->num_results(); ++i) {
+        elements_ = std::max(elements_, std::min(registers.Of(op->result(i)), ElementsOf(op->result(i)->type())));
         if (registers.Of(op->result(i)) <= largest_ || (multiplies && registers.ServesStore(op->result(i)))) continue;
         largest_ = registers.Of(op->result(i));
         largest_type_ = op->result(i)->type().ToString();
@@ -126,14 +193,18 @@ class Held {
     });
     tuning::Share memory = aligned ? tuning::kAlignedMemory : tuning::kMemory;
     const RowWork work = RowWorkOf(function, aligned);
+    const Folds folds = FoldsOf(function);
     if (!work.multiplies && work.walks && work.known && work.across_warps && !work.in_iterations_of_tile) {
       if (work.loaded_bits > 0) memory.largest = tuning::kLoadedOfWalks / work.loaded_bits;
-      fewest_ = tuning::kWarpsOfWalks;
+      fewest_ = folds.AtMost(tuning::kWarpsOfWalks);
     } else if (!work.multiplies && !work.walks && work.known && work.across_warps) {
       memory = tuning::kRows;
       if (!work.in_iterations && work.widest_bits <= 16) memory.largest = tuning::kLargestOfNarrowRows;
       of_few_ = tuning::kRowsOfFewWarps;
-      fewest_ = work.waits ? tuning::kWarpsOfWaiting : 1;
+      if (folds.adds_down)
+        fewest_ =
+            static_cast<int>(std::clamp<int64_t>(work.loaded_words / kElementsAddedDown / 32, 1, kWarpsAddingDown));
+      if (work.waits) fewest_ = folds.AtMost(tuning::kWarpsOfWaiting);
       live_ = MostLiveData(function);
     } else if (work.in_iterations && work.known && !work.multiplies && work.loaded_words < largest_) {
       loaded_ = work.loaded_words;
@@ -144,7 +215,8 @@ class Held {
     }
     only_loads_ = only_loads_ && multiplies;
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
-    if (multiplies && !comes_ahead_) data_ = MostLiveData(function).words;
+    folds_of_folds_ = folds.of_folds && !multiplies;
+    if ((multiplies && !comes_ahead_) || folds_of_folds_) data_ = MostLiveData(function).words;
     share_ = chain_rows_ > 0     ? tuning::ChainShare(StagedKindOn(target) != nullptr)
              : products_.empty() ? memory
                                  : tuning::kProducts;
@@ -152,7 +224,7 @@ class Held {
 
   bool HoldsLargest(int warps) const {
     if (IsAlone(warps) || IsBesideOthers(warps)) return true;
-    if (warps < fewest_ || (warps < 4 && largest_ > 32 * of_few_ * warps)) return false;
+    if (warps < fewest_ || (warps < 4 && elements_ > 32 * of_few_ * warps)) return false;
     if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
     if (TwoWarpgroupsDo(warps) && largest_ <= 32 * tuning::kTwoWarpgroups.largest * warps) return true;
@@ -180,9 +252,12 @@ class Held {
  private:
   bool HoldsData(int warps) const { return data_ <= 32 * tuning::kDataOfFewWarps * warps; }
 
-  // One warp has all rows of a chain of products whose loads do not come ahead: it exchanges nothing with others, and waits for no barrier.
+  // One warp has all rows of a chain of products whose loads do not come ahead: it exchanges nothing with others, and waits for no barrier. The
+  // same of a chain of folds, each of which would wait for all warps (decoding with weights by softmax, 64 keys of 128 f16 an iteration, H200: 1652 us
+  // with sixteen warps, Triton 127 with one).
   bool IsAlone(int warps) const {
-    return warps == 1 && !comes_ahead_ && chain_rows_ > 0 && HasAllRows(warps) && HoldsData(warps);
+    const bool in_chain = folds_of_folds_ || (chain_rows_ > 0 && HasAllRows(warps));
+    return warps == 1 && !comes_ahead_ && in_chain && HoldsData(warps);
   }
 
   // Four warps of a block wait for what they load, while those of another block multiply it.
@@ -201,15 +276,17 @@ class Held {
   const Target& target_;
   const ir::Function& function_;
   LiveRegisters live_;
-  int64_t largest_ = 0;  // registers of 32 bits, in all threads, of one tile
+  int64_t largest_ = 0;   // registers of 32 bits, in all threads, of one tile
+  int64_t elements_ = 0;  // of the tile with most; of addresses those that a thread keeps
   std::string largest_type_;
   int64_t loaded_ = 0;  // the same of what a loop loads, where that is less
   std::vector<const ir::Op*> products_;
   int64_t chain_rows_ = 0;  // of products that work on rows; 0: none does
   bool only_loads_ = true;  // products take what is loaded and computed no further
   bool comes_ahead_ = false;
-  int64_t data_ =
-      0;  // registers of tiles that live at once, without addresses and masks; only counted for products whose loads do not come ahead
+  bool folds_of_folds_ = false;
+  // Registers of tiles that live at once, without addresses and masks; counted for products whose loads do not come ahead, and chains of folds.
+  int64_t data_ = 0;
   tuning::Share share_;  // registers of a thread
   int fewest_ = 1;       // warps
   int64_t of_few_ = 4;   // elements that a thread should have before there is another warp, up to four warps
