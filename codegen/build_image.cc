@@ -20,6 +20,7 @@
 #include "codegen/plan/tma/host_integer.h"
 #include "codegen/plan/tma/parameters.h"
 #include "codegen/target/target.h"
+#include "codegen/target/tuning.h"
 #include "codegen/variants.h"
 #include "ir/tbc/sha256.h"
 #include "ir/tbc/writer.h"
@@ -80,8 +81,15 @@ absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compil
   if (!first.ok() || first->spill_bytes == 0) return first;
   const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
   if (!compiled.multiplies && compiled.blocks > 1 && first->spill_bytes > SpillsOfOneTileBlocks()) {
-    const std::string fewer = absl::StrCat(".minnctapersm ", compiled.blocks - 1);
-    return Assemble(absl::StrReplaceAll(ptx, {{blocks, fewer}}), arch, options);
+    // One less, then ever fewer while that many spill. What needs so many registers nobody knew before.
+    for (int n = compiled.blocks - 1; n > 0; n -= (n + 3) / 4) {
+      const std::string fewer = absl::StrCat(".minnctapersm ", n);
+      absl::StatusOr<Assembled> next = Assemble(absl::StrReplaceAll(ptx, {{blocks, fewer}}), arch, options);
+      if (!next.ok()) return next;
+      if (next->spill_bytes < first->spill_bytes) first = std::move(next);
+      if (first->spill_bytes <= SpillsOfOneTileBlocks()) break;
+    }
+    return first;
   }
   if (absl::StrContains(ptx, ".minnctapersm")) return first;
   constexpr int kUnit = Target::kRegisterUnit;
@@ -286,6 +294,31 @@ absl::StatusOr<BuiltImage> BuildWithoutAsyncMma(const ir::Module& module, const 
   return absl::IsResourceExhausted(built.status()) ? absl::StatusOr<BuiltImage>(fault) : std::move(built);
 }
 
+// The image, or the same with half as many warps if its threads then spill less between them. Threads of the most warps have 128 registers.
+// Addresses and fragments take as many of them as of the 255 that half as many threads have, so these have more than twice as many for tiles.
+BuiltImage WithFewestSpills(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                            ir::ImageKind kind, const Variant& variant, BuiltImage built) {
+  const auto spilled = [](const BuiltImage& b) { return int64_t{b.assembled.spill_bytes} * b.compiled.threads; };
+  const bool alone = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts == 1;
+  const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && alone;
+  if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.many_loops ||
+      built.assembled.spill_bytes <= SpillsOfOneTileBlocks()) {
+    return built;
+  }
+  CompileOptions now = options;
+  now.permissions = variant.permissions;
+  now.num_warps = tuning::kMaxWarps / 2;
+  absl::StatusOr<BuiltImage> half = BuildOne(module, function, now, kind);
+  if (!half.ok() || spilled(*half) >= spilled(built)) return built;
+  if (options.trace != nullptr && options.trace->on_remark) {
+    options.trace->on_remark(absl::StrCat(module.Where(function.loc, function.pos), ": remark[choose-schedule]: @",
+                                          function.name, ": ", now.num_warps, " warps after all: with ",
+                                          tuning::kMaxWarps, " each thread spilled ", built.assembled.spill_bytes,
+                                          " bytes, now ", half->assembled.spill_bytes));
+  }
+  return *std::move(half);
+}
+
 // A row of the table that should compile and does not: launches are slower than they could be.
 void WarnOfVariant(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                    const Variant& variant, const absl::Status& why) {
@@ -373,6 +406,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
       built = BuildWithoutAsyncMma(module, function, options, built.status());
     }
     if (!built.ok()) return built.status();
+    built = WithFewestSpills(module, function, options, kind, *v, *std::move(built));
     if (v->most_spills >= 0 && built->assembled.spill_bytes > v->most_spills) continue;
     const bool own_grid = built->compiled.joined[0] * built->compiled.joined[1] * built->compiled.parts == 1;
     v->require(built->compiled, options.joining, &built->image);

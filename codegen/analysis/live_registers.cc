@@ -128,7 +128,11 @@ class Liveness {
     ir::Walk(op->region(0), [&](Op* user) {
       for (int i = 0; i < user->num_operands(); ++i) {
         const auto it = last.find(Source(user->operand(i)));
-        if (it != last.end()) it->second = std::max(it->second, NeededUntil(it->first, user, elsewhere_(*user, i)));
+        if (it == last.end()) continue;
+        // Operations in the region of a copy have no number: what they need is there when it begins.
+        const Op* at = user;
+        while (!begin_.contains(at)) at = at->parent();
+        it->second = std::max(it->second, NeededUntil(it->first, at, at == user && elsewhere_(*user, i)));
       }
     });
     for (const auto& [value, until] : last) {

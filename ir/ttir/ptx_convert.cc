@@ -137,7 +137,7 @@ Value* MakeConvert(const PtxWork& w, const PtxType& from) {
     }
     if (!known) return nullptr;
   }
-  if (to.pair) return ConvertPairs(w, from);
+  if (to.pair) return to.bits == 32 || from.bits == 64 ? nullptr : ConvertPairs(w, from);
   if (from.pair || w.x.size() != 1 || from.kind == 'm') return nullptr;
   Value* v = w.x[0];
   const auto sign = [](const PtxType& t) { return t.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned; };

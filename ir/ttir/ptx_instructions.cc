@@ -28,7 +28,7 @@ PtxType PtxTypeOf(absl::string_view word) {
   int bits = 0;
   if (kind == '\0' || !absl::SimpleAtoi(word.substr(1), &bits)) return {};
   if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return {};
-  if (kind == 'f' && bits != 8 && (!t.pair || bits == 16)) {
+  if (kind == 'f' && bits != 8 && (!t.pair || bits < 64)) {
     return {'f', bits, bits == 16 ? Elem::kF16 : bits == 32 ? Elem::kF32 : Elem::kF64, t.pair};
   }
   if ((kind == 's' || kind == 'u' || kind == 'b') && !t.pair) return {kind, bits, PtxIntOf(bits), false};

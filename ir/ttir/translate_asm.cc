@@ -80,7 +80,10 @@ class Assembly {
     Value* moved = from == 0 ? word : ops::Shri(b_, word, ops::Integer(b_, word->type(), from), Signedness::kUnsigned);
     return Low(moved, bits);
   }
-  Value* Half(Value* word, int k) { return Part(word, 16 * k, 16); }
+  Value* Half(Value* word, int k) {
+    const int bits = ElemInfoOf(word->type().elem()).bits / 2;
+    return Part(word, bits * k, bits);
+  }
   Value* Pair(Value* low, Value* high);
   // Of an operand that is a number or a constant; null: it is none.
   const int64_t* NumberOf(const std::string& operand, int64_t* storage) const;
@@ -100,8 +103,9 @@ class Assembly {
 };
 
 Value* Assembly::Pair(Value* low, Value* high) {
-  const Type word = TileOf(Elem::kI32);
-  Value* up = ops::Shli(b_, ops::Exti(b_, word, high, Signedness::kUnsigned), ops::Integer(b_, word, 16));
+  const int bits = ElemInfoOf(low->type().elem()).bits;
+  const Type word = TileOf(PtxIntOf(2 * bits));
+  Value* up = ops::Shli(b_, ops::Exti(b_, word, high, Signedness::kUnsigned), ops::Integer(b_, word, bits));
   return ops::Ori(b_, up, ops::Exti(b_, word, low, Signedness::kUnsigned));
 }
 
@@ -213,6 +217,8 @@ Value* Assembly::Apply(const PtxLine& line, const PtxType& t) {
     x[1] = t.bits < 32 ? Low(x[1], t.bits) : ops::Exti(b_, TileOf(t.elem), x[1], Signedness::kUnsigned);
   }
   if (!t.pair) return MakePtx({b_, line.words, t, x});
+  // Two f32 in 64 bits are added, subtracted and multiplied only.
+  if (t.bits == 32 && name != "add" && name != "sub" && name != "mul" && name != "fma") return nullptr;
   PtxType one = t;
   one.pair = false;
   std::array<Value*, 2> halves = {};
@@ -247,6 +253,7 @@ Value* Assembly::Test(const PtxLine& line, const PtxType& t) {
 bool Assembly::Compare(const PtxLine& line, const PtxType& t) {
   if (line.operands.size() < 3 || line.words.size() < 3) return false;
   const std::vector<std::string> targets = absl::StrSplit(line.operands[0], '|');
+  if (t.pair && t.bits == 32) return false;
   if (targets.size() != (t.pair ? 2u : 1u)) return false;
   std::string with;
   for (size_t i = 2; i + 1 < line.words.size(); ++i) {

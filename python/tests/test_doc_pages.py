@@ -84,6 +84,7 @@ RUNS = {
     "import jax, jax.numpy": ("jax", "import tilevm\n", ""),
     "import numpy, tilevm, tilevm.tvm_ffi": ("tvm_ffi", "", ""),
     "try:\n    ct.launch": ("cutile", CUTILE, r"program.py:\d+: x\[6\], block \(0, 0, 0\)"),
+    "import tilevm.cutile": ("cutile", "", r"^4032\.0$"),
     "try:\n    copy[(2,)]": ("triton", TRITON, r"program.py:\d+: x_ptr\[100\], program \(1, 0, 0\), kernel copy"),
     "import triton": ("triton", TRITON, ""),
 }

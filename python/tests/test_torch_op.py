@@ -263,6 +263,23 @@ def test_layer_norm_example_trains():
     assert "exported, saved and loaded" in said.stdout
 
 
+def test_where_cuda_is_the_cpu():
+    code = """
+import tilevm
+tilevm.install()
+import torch
+import tilevm.torch
+from conftest import SCALE
+kernel = tilevm.loads(SCALE)["scale"]
+for function in kernel, tilevm.torch.op("tilevm_test::scale", kernel):
+    y = function(torch.arange(3.0, device="cuda"), 2.0)
+    print(y.device.type, y.tolist())
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(pathlib.Path(__file__).parent), *sys.path])}
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert said.stdout == "cuda [3.0, 5.0, 7.0]\n" * 2, said.stdout + said.stderr
+
+
 def test_the_package_does_not_import_torch():
     code = f"import sys; sys.path[:0] = {sys.path!r}; import tilevm; print('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -88,6 +88,20 @@ def _dtype_element(dtype: Any) -> Element:
 _FOUR_BITS = ("float4_e2m1fn", "int4", "uint4")  # of ml_dtypes: a byte each
 
 _torch_elements: "dict[Any, Element]" = {}
+_torch_cuda = "cuda"
+
+
+def tell_where_torch_cuda_is(place: str) -> None:
+    """"cpu", after install() has made torch's "cuda" this machine's memory: tensors go on saying that they are on "cuda"."""
+    global _torch_cuda
+    _torch_cuda = place
+
+
+def torch_place(device: "Any") -> str:
+    """"cpu" or "cuda:N", where the memory of tensors of a torch.device is; another device's name as it is."""
+    if device.type == "cuda":
+        return f"cuda:{device.index or 0}" if _torch_cuda == "cuda" else _torch_cuda
+    return "cpu" if device.type == "cpu" else str(device)
 
 
 def _no_memory(what: str) -> "ArgumentError":
@@ -103,7 +117,7 @@ def _view_torch(tensor: Any) -> View:
         raise argument_error("a tensor that stands for the negative of its memory (the imaginary part of a conjugate)",
                              "make one of its own (tensor.resolve_neg())")
     device = tensor.device
-    where = "cpu" if device.type == "cpu" else f"cuda:{device.index or 0}" if device.type == "cuda" else str(device)
+    where = torch_place(device)
     shape = tuple(tensor.shape)
     try:
         address, strides = tensor.data_ptr(), tensor.stride()

@@ -3,7 +3,9 @@
     pytest --tilevm                          # cuTile and Triton kernels on the VM, torch's "cuda" is the CPU; bounds are checked
     pytest --tilevm --tilevm-check=full      # also races, reads of memory that nothing wrote, broken promises
 
-The wheel names it (entry point `pytest11`), so that pytest finds it; without --tilevm it does nothing. Children of the tests and
+The fixture `tilevm_judge` gives verdicts on kernels (judge/_session.py); it needs no option.
+
+The wheel names it (entry point `pytest11`), so that pytest finds it; without --tilevm it does nothing else. Children of the tests and
 workers of pytest-xdist do as pytest does. On GitHub each mistake is an annotation of its line, too.
 """
 from __future__ import annotations
@@ -62,6 +64,32 @@ def pytest_load_initial_conftests(early_config: "Any") -> None:
 
 
 pytest.hookimpl(tryfirst=True)(pytest_load_initial_conftests)  # a decorator would take its hints away, where pytest has none
+
+
+def _session() -> "Iterator[Any]":
+    from .judge._session import Session
+
+    session = Session()
+    yield session
+    session.close()
+
+
+def _judge(request: "Any", _tilevm_judges: "Any") -> "Any":
+    """tilevm_judge(task, answer, inputs=…, sizes=…, budget=5): a test fails unless the verdict is right. Paths are from the folder of the test."""
+    from .judge import NotRight
+
+    def check(task: "Any", answer: "Any", **options: "Any") -> "Any":
+        try:
+            return _tilevm_judges.check(task, answer, str(request.path.parent), **options)
+        except NotRight as error:
+            failed = error
+        pytest.fail(str(failed), pytrace=False)
+
+    return check
+
+
+_tilevm_judges = pytest.fixture(scope="session")(_session)
+tilevm_judge = pytest.fixture(_judge)
 
 
 class _Findings:

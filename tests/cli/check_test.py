@@ -101,7 +101,7 @@ class Check(cli.Case):
         self.assertEqual((report["orders"], report["reports"][0]["order"]), (2, "reverse"))
 
     def test_orders_without_checks(self):
-        self.assertIn("got: i32[1]  0", self.good("run", "race.tile", *INPUTS).stdout)
+        self.assertIn("got: i32[1]  0", self.good("run", "race.tile", *INPUTS, "-t1").stdout)
         printed = {order: self.good("run", "race.tile", *INPUTS, "-t1", "--order", order).stdout.splitlines()
                    for order in ("linear", "reverse", "random:5")}
         self.assertEqual(printed["linear"][:2], ["block 0", "block 1"])

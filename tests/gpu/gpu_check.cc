@@ -31,9 +31,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ir/float.h"
+#include "ir/forms/forms.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
-#include "ir/tileir/reader.h"
 #include "ir/verify/verify.h"
 #include "runtime/host_memory.h"
 #include "tests/fuzz/random_program.h"
@@ -151,10 +151,14 @@ void RunRecord(const Gpu& setup, const std::string& path, Tally* tally) {
   };
   const auto record = tools::ParseRecord(ReadAll(path));
   if (!record.ok()) return fail(record.status().message());
-  const std::string bytes = ReadAll(base + ".tilebc");
-  auto module = ir::ReadTileIr({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, base + ".tilebc");
-  if (!module.ok()) return fail(module.status().message());
-  auto loaded = setup.Load(**module, record->symbol);
+  const absl::StatusOr<std::string> path_of_module = tools::FindRecordedModule(base);
+  if (!path_of_module.ok()) return fail(path_of_module.status().message());
+  const std::string bytes = ReadAll(*path_of_module);
+  ir::Diagnostics diagnostics;
+  const auto program = ir::ReadProgram({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, *path_of_module,
+                                       /*verify=*/true, &diagnostics);
+  if (!program.ok()) return fail(program.status().message());
+  auto loaded = setup.Load(*program->module, record->symbol);
   if (!loaded.ok()) return fail(loaded.status().message());
   if (setup.device == nullptr) {
     ++tally->passed;

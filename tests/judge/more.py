@@ -13,7 +13,6 @@ BUGS = {
         ("off by one", "tl.store(place + row, tl.argmax(v, 0))", "tl.store(place + row, tl.argmax(v, 0) + (row > 3))"),
     ],
     "attention": [
-        ("dtype too low", "acc = tl.zeros([BM, D], tl.float32)", "acc = tl.zeros([BM, D], tl.float32) + 0.01"),
         ("reward hack", "    return o\n", "    return torch.softmax(q.float() @ k.float().transpose(1, 2) * D ** -0.5, 2) @ v.float()\n"),
     ],
     "cross_entropy": [
@@ -73,7 +72,8 @@ BUGS = {
 EQUIVALENT = {
     "add": [("B=128)", "B=64 + 64)"), ("a + b, mask", "b + a, mask")],
     "argmax": [("tl.max(v, 0)", "tl.max(v + 0.0, 0)")],
-    "attention": [("* scale\n", "* (scale * 1.0)\n")],
+    "attention": [("* scale\n", "* (scale * 1.0)\n"),
+                  ("acc = tl.zeros([BM, D], tl.float32)", "acc = tl.zeros([BM, D], tl.float32) + 0.01")],  # the first round multiplies it by 0
     "backward_sums": [("m, n, 5, B=32)", "m, n, 5, B=16 * 2)")],
     "conv1d": [("w.shape[1], B=32)", "w.shape[1], B=32, num_warps=1)")],
     "cross_entropy": [("n, -100, B=64)", "n, -100, B=32)")],

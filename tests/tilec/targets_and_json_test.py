@@ -12,6 +12,8 @@ import unittest
 
 TILEC, TILEVM, FAKE_CUDA = (os.path.abspath(a) for a in (sys.argv[1:4] if len(sys.argv) > 3 else ("", "", "")))
 ADD = os.path.abspath("examples/vector_add.tile")
+WIDE = os.path.abspath("examples/transpose.tile")  # 16 warps
+GELU = os.path.abspath("examples/gelu.tile")  # says how many blocks there will be
 
 
 class Case(unittest.TestCase):
@@ -39,6 +41,33 @@ class Case(unittest.TestCase):
 
     def archs(self, name):
         return [i["arch"] for i in json.loads(self.good(TILEVM, "info", name, "--json").stdout)["images"]]
+
+
+class Spills(Case):
+    """With an assembler that says how much it spills for how many threads, or blocks on a multiprocessor."""
+
+    def assemble(self, kernel, cases):
+        lines = "".join(f"*'{text}'*) n={spilled} ;; " for text, spilled in cases)
+        with open(os.path.join(self.folder, "ptxas"), "w", encoding="utf-8") as f:
+            f.write('#!/bin/sh\nfor i; do case $i in *.ptx) ptx=$(cat "$i") ;; esac; done\nn=0\n'
+                    f'case $ptx in {lines} esac\nwhile [ "$1" != -o ]; do shift; done; printf "\\177ELF" > "$2"\n'
+                    'echo "Used 128 registers"; echo "$n bytes spill stores"\n')
+        done = self.good(TILEC, kernel, "--sm=90", "-v", "--remarks", "-o", "k.tbc")
+        return [image["spill_bytes"] for image in json.loads(self.good(TILEC, kernel, "--sm=90", "--json", "-o", "k.tbc").stdout)["images"]], done.stderr
+
+    def test_half_as_many_threads_that_spill_less(self):
+        spills, said = self.assemble(WIDE, [(".reqntid 512", 500), (".reqntid 256", 80)])
+        self.assertEqual(set(spills), {80})
+        self.assertIn("8 warps after all: with 16 each thread spilled 500 bytes, now 80", said)
+
+    def test_half_as_many_threads_that_spill_more_between_them(self):
+        spills, said = self.assemble(WIDE, [(".reqntid 512", 500), (".reqntid 256", 1001)])
+        self.assertEqual(set(spills), {500})
+        self.assertNotIn("after all", said)
+
+    def test_ever_fewer_blocks(self):
+        spills, _ = self.assemble(GELU, [(".minnctapersm 1", 0), (".minnctapersm", 300)])
+        self.assertEqual(set(spills), {0})
 
 
 class Targets(Case):

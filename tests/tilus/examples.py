@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the example programs of Tilus, unmodified, on the VM at small sizes and at sizes that no block divides, and compares with torch.
 
-    examples.py CHECKOUT [--check=full] [--json=FILE] [NAME…]
+    examples.py CHECKOUT [--check=full] [--json=FILE] [--record=FOLDER] [NAME…]
 
 CHECKOUT is a checkout of NVIDIA/tilus; its package is used, too. Each example runs in a process of its own: several replace the target.
-Prints one line for each: `ok`, `wrong`, or the error. Needs torch, and this package's tilevm on the path.
+Prints one line for each: `ok`, `wrong`, or the error. --record writes the launches of each to a folder (recorder.py), for gpu_check. Needs
+torch, and this package's tilevm on the path.
 """
 import argparse
 import importlib.util
@@ -202,17 +203,33 @@ def compare(module, name, arguments):
     close(getattr(module, f"{name}_tilus")(**copies()), getattr(module, f"{name}_torch")(**copies()), 1e-2)
 
 
+def numbers_of(dtype):
+    """All numbers of a float type of less than eight bits."""
+    e, m = dtype.exponent_nbits, dtype.mantissa_nbits
+    bias = (1 << (e - 1)) - 1
+    sizes = [c * 2.0 ** (1 - bias - m) if c < 1 << m else ((c & ((1 << m) - 1)) + (1 << m)) * 2.0 ** ((c >> m) - bias - m) for c in range(1 << (e + m))]
+    return sorted(sizes + [-n for n in sizes])
+
+
 def quantized(module, odd):
+    """Against torch, with weights that are quantized there: to integers, and to the nearest float of six bits."""
     import torch
 
     from tilus import float6_e3m2, int4b
 
     for dtype in (int4b, float6_e3m2):
-        m, n, k = (5 if odd else 16), 256, 256
+        m, n, k = (5, 144, 384) if odd else (16, 128, 256)
         layer = module.QuantizedLinear(x_dtype=module.float16, w_dtype=dtype, group_size=128, in_features=k, out_features=n).cuda()
         a, b = (torch.rand(m, k, dtype=torch.float16).cuda() - 0.5), (torch.rand(k, n, dtype=torch.float16).cuda() - 0.5)
         layer.load_and_quantize(b.T.contiguous())
-        close(layer(a), a.float() @ b.float(), 0.5)
+        groups = b.float().reshape(-1, 128, n)
+        scales = (groups.abs().amax(1, keepdim=True) / float(dtype.max_value)).half().float()
+        if dtype.is_integer():
+            codes = torch.clamp(torch.round(groups / scales), float(dtype.min_value), float(dtype.max_value))
+        else:
+            grid = torch.tensor(numbers_of(dtype))
+            codes = grid[(groups / scales)[..., None].sub(grid).abs().argmin(-1)]
+        close(layer(a), a.float() @ (codes * scales).reshape(k, n), 3e-2)
 
 
 OTHERS = {
@@ -231,13 +248,18 @@ def table():
     return rows + [(name, capability, run) for name, (run, capability) in OTHERS.items()]
 
 
-def run_one(checkout, name, check):
+def run_one(checkout, name, check, records):
     """In this process. Prints the result of both sizes, as JSON."""
     sys.path.insert(0, str(checkout / "python"))
     import tilevm.tilus
 
     _, capability, run = next(row for row in table() if row[0] == name)
     tilevm.tilus.install(capability=capability, check=check, tune="first")
+    if records:
+        sys.path.insert(0, str(pathlib.Path(__file__).parent))
+        import recorder
+
+        recorder.record(records / name.replace("/", "_"))
     import torch
 
     torch.manual_seed(1)
@@ -261,16 +283,18 @@ def main():
     parser.add_argument("--check", default="bounds")
     parser.add_argument("--one")
     parser.add_argument("--json", type=pathlib.Path)
-    options = parser.parse_args()
+    parser.add_argument("--record", type=pathlib.Path)
+    options = parser.parse_intermixed_args()
     if options.one:
-        run_one(options.checkout, options.one, options.check)
+        run_one(options.checkout, options.one, options.check, options.record)
         return
     found = {}
     for name, _, _ in table():
         if options.names and not any(word in name for word in options.names):
             continue
-        ran = subprocess.run([sys.executable, __file__, str(options.checkout), "--one", name, "--check", options.check], capture_output=True,
-                             text=True)
+        more = ["--record", str(options.record.resolve())] if options.record else []
+        ran = subprocess.run([sys.executable, __file__, str(options.checkout), "--one", name, "--check", options.check, *more],
+                             capture_output=True, text=True)
         last = ran.stdout.strip().splitlines()[-1:] or [""]
         found[name] = json.loads(last[0]) if last[0].startswith("[") else [ran.stderr.strip()[-300:]] * 2
         print(f"{name}: {' | '.join(found[name])}", flush=True)

@@ -87,7 +87,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     seeds = [s for s in SEEDS if not options.names or any(word in s[0] for word in options.names)]
     alarms = 0
     for example in dict.fromkeys(s[0] for s in seeds):

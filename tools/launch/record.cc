@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -177,6 +178,18 @@ absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json) {
     }
   }
   return launch;
+}
+
+absl::StatusOr<std::string> FindRecordedModule(const std::string& base) {
+  for (const char* extension : {".tbc", ".tilebc", ".ttir", ".tile"}) {
+    const std::string path = base + extension;
+    if (FILE* f = std::fopen(path.c_str(), "rb")) {
+      std::fclose(f);
+      return path;
+    }
+  }
+  return absl::NotFoundError(
+      absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc, .ttir or .tile)"));
 }
 
 absl::Status Recorder::Before(const std::string& name, const ir::Module& module, PreparedRun& run) {

@@ -37,6 +37,9 @@ struct RecordedLaunch {
 // Errors name the field and the offset in the text.
 absl::StatusOr<RecordedLaunch> ParseRecord(absl::string_view json);
 
+// The file of the module beside NAME.json; `base` is its path without ".json". Error: NotFound.
+absl::StatusOr<std::string> FindRecordedModule(const std::string& base);
+
 // Writes a launch: Before() ahead of running it, After() when it has run; only then the files appear. One that trapped has no
 // .after. Errors: InvalidArgument if the module cannot be written, else of the system.
 class Recorder {

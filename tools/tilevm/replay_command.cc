@@ -42,17 +42,6 @@ struct Replayed {
   std::string first;  // the first difference
 };
 
-absl::StatusOr<std::string> FindModule(const std::string& base) {
-  for (const char* extension : {".tbc", ".tilebc", ".tile"}) {
-    const std::string path = base + extension;
-    if (FILE* f = std::fopen(path.c_str(), "rb")) {
-      std::fclose(f);
-      return path;
-    }
-  }
-  return absl::NotFoundError(absl::StrCat(base, ": no module in the folder of the record (.tbc, .tilebc or .tile)"));
-}
-
 absl::Status ReadBlocks(const std::string& path, const RecordedLaunch& record, std::vector<MemoryBlock>* blocks) {
   absl::StatusOr<AlignedBuffer> file = ReadWholeFile(path);
   if (!file.ok()) return file.status();
@@ -197,7 +186,7 @@ bool ReplayOne(const std::string& json_path, const Options& options, const Toler
   if (!text.ok()) return fail(text.status());
   absl::StatusOr<RecordedLaunch> record = ParseRecord({reinterpret_cast<const char*>(text->data()), text->size()});
   if (!record.ok()) return fail(record.status());
-  absl::StatusOr<std::string> module_path = FindModule(base);
+  absl::StatusOr<std::string> module_path = FindRecordedModule(base);
   if (!module_path.ok()) return fail(module_path.status());
   auto loaded = Load(*module_path, exit, {.warnings = false});
   if (loaded == nullptr) return false;

@@ -9,6 +9,7 @@
 #include "ir/float.h"
 #include "ir/op_views.h"
 #include "vm/check/check_poison.h"
+#include "vm/kernels/find.h"
 
 namespace tile::vm {
 namespace {
@@ -16,24 +17,6 @@ namespace {
 using ir::Elem;
 using ir::Op;
 using ir::Opcode;
-
-// Whether some of n numbers are at least as large as `limit` when their sign is taken away.
-template <class T>
-bool AnyFrom(const uint8_t* p, int64_t n, T limit) {
-  constexpr T kMagnitude = static_cast<T>(~T{0}) >> 1;
-  constexpr int64_t kPiece = 4096;
-  for (int64_t i = 0; i < n; i += kPiece) {
-    const int64_t end = std::min(n, i + kPiece);
-    unsigned any = 0;
-    for (int64_t k = i; k < end; ++k) {
-      T v;
-      std::memcpy(&v, p + k * static_cast<int64_t>(sizeof(T)), sizeof(T));
-      any |= static_cast<unsigned>((v & kMagnitude) >= limit);
-    }
-    if (any != 0) return true;
-  }
-  return false;
-}
 
 bool IsIeee(Elem e) { return e == Elem::kF16 || e == Elem::kBF16 || e == Elem::kF32 || e == Elem::kF64; }
 
@@ -50,17 +33,22 @@ bool AnyNotFinite(Elem e, const uint8_t* p, int64_t n, bool only_nan) {
     }
     return false;
   }
-  const uint64_t limit = InfinityOf(e) + (only_nan ? 1 : 0);
-  switch (ir::StorageBytes(e)) {
-    case 2: return AnyFrom<uint16_t>(p, n, static_cast<uint16_t>(limit));
-    case 4: return AnyFrom<uint32_t>(p, n, static_cast<uint32_t>(limit));
-    default: return AnyFrom<uint64_t>(p, n, limit);
-  }
+  return AnyFrom(p, ir::StorageBytes(e), n, InfinityOf(e) + (only_nan ? 1 : 0), false);
+}
+
+// Whether a finite or infinite number over one of n numbers can be NaN.
+bool AnyZeroOrInfinite(Elem e, const uint8_t* p, int64_t n) {
+  return AnyFrom(p, ir::StorageBytes(e), n, InfinityOf(e), true);
 }
 
 const uint8_t* DataOf(const BlockState& b, const Place& p) { return static_cast<const uint8_t*>(b.at(p.at)); }
 
 double At(Elem e, const uint8_t* p, int64_t i) {
+  if (e == Elem::kF32) {
+    float v;
+    std::memcpy(&v, p + i * 4, sizeof(v));
+    return v;
+  }
   const int64_t bytes = ir::StorageBytes(e);
   uint64_t bits = 0;
   std::memcpy(&bits, p + i * bytes, static_cast<size_t>(bytes));
@@ -138,12 +126,16 @@ void Floats::Before(const BlockState& b, size_t instr, const InstrNote& note) {
 void Floats::SeeArithmetic(const BlockState& b, Kind kind, const OpPlaces& o) {
   const Elem elem = o.op->result(0)->type().elem();
   const int n = o.op->num_operands() == 3 ? 3 : 2;
-  bool infinite = false;
-  for (int i = 0; i < n && !infinite; ++i) {
-    infinite = AnyNotFinite(elem, DataOf(b, o.operands[i]), o.operands[i].count, false);
-  }
-  if (!infinite && kind != Kind::kQuotient) return;
   if (nan_.op != nullptr && explained_nan_) return;
+  bool possible = false;
+  if (kind == Kind::kQuotient) {
+    possible = AnyZeroOrInfinite(elem, DataOf(b, o.operands[1]), o.operands[1].count);
+  } else {
+    for (int i = 0; i < n && !possible; ++i) {
+      possible = AnyNotFinite(elem, DataOf(b, o.operands[i]), o.operands[i].count, false);
+    }
+  }
+  if (!possible) return;
   for (int64_t e = 0; e < o.results[0].count; ++e) {
     double v[3] = {};
     bool was_nan = false;

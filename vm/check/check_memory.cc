@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "vm/kernels/find.h"
+
 namespace tile::vm {
 
 void Chunk::Join(size_t first, size_t last) {
@@ -62,7 +64,9 @@ void Chunk::SetOrigins(uintptr_t offset, uint64_t n, const uint8_t* from, uint8_
     }
   }
   uint8_t* to = origins_.get() + offset;
-  const auto count = [&] { return static_cast<uint32_t>(n - static_cast<uint64_t>(std::count(to, to + n, 0))); };
+  const auto count = [&] {
+    return static_cast<uint32_t>(n - static_cast<uint64_t>(CountZeros(to, static_cast<int64_t>(n))));
+  };
   unspecified_ -= count();
   if (from != nullptr) {
     std::memcpy(to, from, n);

@@ -10,6 +10,7 @@ import os
 from .. import _tilevm
 from .._device import device as open_device
 from .._errors import StateError, argument_error
+from .cupy_cpu.install import install as install_cupy
 from .imports import when_imported
 from .report import check_at_exit, tell, watch_torch
 
@@ -105,6 +106,8 @@ def open_state(frontend: str, state: "Optional[State]", device: str, capability:
                             settings.threads, tell)
         _opened = made
         _prepare_torch(made)
+        if not made.is_gpu:
+            install_cupy(made.capability)
         return made
     _refuse_other(frontend, on, capability)
     settings.check = settings.check if check is None else check

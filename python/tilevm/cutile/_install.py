@@ -6,20 +6,16 @@ import sys
 from .. import _tilevm
 from .._errors import StateError, UnsupportedError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state
+from .._frontend.installation import Installation
+from .._frontend.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Optional
 
-_state: "Optional[State]" = None
-_ignores_versions = False
-
-
-def installed() -> "Optional[State]":
-    """How tilevm was installed in this process, or None."""
-    return _state
+_own = Installation("cutile")
+installed = _own.installed
 
 
 def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,
@@ -38,24 +34,19 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         import tilevm.cutile
         tilevm.cutile.install()
     """
-    global _state
-    if _state is not None:
-        return open_state("cutile", _state, device, capability, check, threads, tune)
-    if "cuda.tile._load_libcuda" in sys.modules:
+    if installed() is None and "cuda.tile._load_libcuda" in sys.modules:
         raise StateError("error[cutile.late]: cuTile has opened NVIDIA's driver before tilevm.cutile was installed\n"
                          "  fix: call tilevm.cutile.install() before the first launch, or use `python -m tilevm.cutile`")
-    state = open_state("cutile", None, device, capability, check, threads, tune)
-    _publish_table(_tilevm.cutile_table())
-    _state = state
-    when_imported("cuda.tile", _patch_cutile)
+    state, is_first = _own.open(device, capability, check, threads, tune)
+    if is_first:
+        _publish_table(_tilevm.cutile_table())
+        when_imported("cuda.tile", _patch_cutile)
     return state
 
 
 def install_beside() -> None:
     """On the cpu, where another frontend was asked for: a cuda-tile that tilevm does not know stays as it is."""
-    global _ignores_versions
-    _ignores_versions = _state is None
-    install("cpu")
+    _own.beside(install)
 
 
 def _publish_table(address: int) -> None:
@@ -73,11 +64,12 @@ def _publish_table(address: int) -> None:
 def _patch_cutile(module: "ModuleType") -> None:
     from ._versions import Frontend
 
-    assert _state is not None
+    state = installed()
+    assert state is not None
     try:
         frontend = Frontend(module)
     except UnsupportedError:
-        if _ignores_versions:
+        if _own.ignores_versions:
             return
         raise
-    frontend.replace(_state)
+    frontend.replace(state)

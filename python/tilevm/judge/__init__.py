@@ -13,8 +13,9 @@
     _compare.py, _findings.py    what is wrong with a result or a call
     _probes.py      what is wrong although the results are right
     _judge.py       the search, the smallest input, the verdict
-    _process.py, _server.py, _sandbox.py, _worker.py, _watch.py, _wire.py     the process of the answer
-    _command.py, _batch.py, _replay.py                         the commands
+    _process.py, _server.py, _sandbox.py, _worker.py, _watch.py, _wire.py, _reply.py     the process of the answer
+    _model.py, _narrow.py                                      inputs where the task has an example alone
+    _command.py, _batch.py, _replay.py, _session.py            the commands, and tests
 
 docs/judging-kernels.md says what a verdict promises, and what it does not.
 """
@@ -26,6 +27,7 @@ import types
 
 from ._judge import Judge, Options
 from ._process import Bounds, Server
+from ._session import NotRight, ask
 from ._task import Task, load, of_function
 from ._verdict import EXIT_CODES, Verdict
 
@@ -33,7 +35,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional, Tuple, Union
 
-__all__ = ["EXIT_CODES", "Bounds", "Judge", "Options", "Server", "Task", "Verdict", "imports_of", "judge", "load", "of_function", "prepare"]
+__all__ = ["EXIT_CODES", "Bounds", "Judge", "NotRight", "Options", "Server", "Task", "Verdict", "check", "imports_of", "judge", "load", "of_function",
+           "prepare"]
 
 
 def judge(task: "Union[str, Task, Callable[..., Any]]", answer: str, *, inputs: "Optional[Dict[str, str]]" = None, sizes: str = "",
@@ -60,6 +63,15 @@ def judge(task: "Union[str, Task, Callable[..., Any]]", answer: str, *, inputs: 
     finally:
         if own is not None:
             own.close()
+
+
+def check(task: "Union[str, Task, Callable[..., Any]]", answer: str, **options: "Any") -> Verdict:
+    """The verdict, which is right, for tests; with the arguments of `judge`. Errors: NotRight, an AssertionError that says why it is not.
+
+        tilevm.judge.check("softmax_task.py", "answer.py")
+
+    It makes torch's "cuda" the CPU in this process. The fixture `tilevm_judge` of the pytest plugin does not (_session.py)."""
+    return ask(judge(task, answer, **options))
 
 
 def split(answer: str) -> "Tuple[str, str]":
@@ -96,6 +108,10 @@ def prepare(imports: "Tuple[str, ...]") -> None:
         import torch
 
         torch.set_num_threads(1)
+        from ._watch import torch_operations
+
+        with torch_operations({}):  # the first use of a mode imports half of torch: no answer's budget pays for it
+            torch.zeros(2) + torch.zeros(2)
 
 
 class _Callable(types.ModuleType):

@@ -16,11 +16,14 @@ from .._errors import Error, argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Set, TextIO
+    from typing import Any, Dict, Iterator, List, Set, TextIO, Tuple
 
     from ._process import Server
+    from ._reference import Reference
+    from ._task import Task
 
 _servers: "Dict[Any, Server]" = {}  # of this process
+_tasks: "Dict[Any, Tuple[Task, Reference]]" = {}  # the last one: answers to a task follow each other
 
 
 def read(path: str) -> "List[Dict[str, Any]]":
@@ -67,7 +70,7 @@ def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> 
 
 def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     """The verdict on a line; what is no task is undecided."""
-    from . import Judge, Options, imports_of, load, prepare, split
+    from . import Judge, Options, imports_of, prepare, split
     from ._process import Bounds, Server
     from ._replay import write
     from ._verdict import UNDECIDED, Verdict
@@ -78,8 +81,9 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
         if imports not in _servers:
             _servers[imports] = Server(imports)
         prepare(imports)
-        task = load(item["task"])
-        verdict = Judge(task, path, _servers[imports], entry, Options(budget=options["budget"], bounds=Bounds(sandbox=options["sandbox"]))).run()
+        task, reference = _task_of(item)
+        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), bounds=Bounds(sandbox=options["sandbox"]))
+        verdict = Judge(task, path, _servers[imports], entry, chosen, reference).run()
         if verdict.verdict != "right" and options.get("out") and task.path:
             verdict.replay = write(verdict, options["out"], entry)
     except Error as error:
@@ -89,6 +93,19 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     except Exception as error:  # noqa: BLE001  # of the task's own code
         verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}")
     return {"id": item["id"], **verdict.to_json()}
+
+
+def _task_of(item: "Dict[str, Any]") -> "Tuple[Task, Reference]":
+    """Loaded once for the answers to it that follow each other."""
+    from . import load
+    from ._reference import Reference
+
+    key = json.dumps([item["task"], item.get("inputs"), item.get("sizes")])
+    if key not in _tasks:
+        _tasks.clear()
+        task = load(item["task"], item.get("inputs"), item.get("sizes", ""))
+        _tasks[key] = task, Reference(task)
+    return _tasks[key]
 
 
 def complete(path: str) -> "TextIO":

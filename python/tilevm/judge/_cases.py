@@ -77,19 +77,22 @@ def constants_of(text: str) -> "List[int]":
 
 
 def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "Iterator[Case]":
-    """In the order in which they tell most for their time; without end for the budget to end it."""
+    """In the order in which they tell most for their time; without end for the budget to end it. `constants` are read after the first case, so
+    that they may grow by what its launches name."""
     base = _base(schema)
-    points = _by_size(schema, base, sorted({c for c in constants if 2 <= c <= _LARGEST_CONSTANT}))
+    yield Case(base)
+    numbers = sorted({c for c in constants if 2 <= c <= _LARGEST_CONSTANT})
+    points = _by_size(schema, base, numbers)
     larger = [sizes for sizes in points if schema.elements(dict(sizes)) >= 24][:1] or [base]
     middle = _middle(schema, points, larger[0])
     seeds = itertools.count(2)
-    yield Case(base)
     first = [Case(sizes, seed=next(seeds)) for sizes in points if sizes != base]
+    several = [Case(sizes, seed=next(seeds)) for sizes in _of_several_blocks(schema, base, numbers)]
     values = [Case(where, values=name, seed=next(seeds)) for name in _patterns.wanted(schema) for where in (larger[0], middle)]
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
     samples = [Case(example=number) for number in range(examples)]
-    yield from _interleaved([(first, 3), (values, 2), (layouts, 1), (samples, 1), (aliases, 1)])
+    yield from _interleaved([(first, 3), (several, 1), (values, 2), (layouts, 1), (samples, 1), (aliases, 1)])
     generator = numpy.random.default_rng(5)
     patterns, forms = _patterns.wanted(schema), ["contiguous", *_layouts(schema)]
     while True:
@@ -155,6 +158,17 @@ def _by_size(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "
         for name, number in schema.example.items():
             for other in (number - 1, number + 1, number * 2):
                 add({**schema.example, name: other})
+    return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))
+
+
+def _of_several_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
+    """One size at a time that a block of a size in the text does not hold, nor two, nor three: a number of blocks may be written out."""
+    found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
+    for name in schema.sizes:
+        for block in [c for c in constants if 8 <= c <= 1024][-4:]:
+            sizes = {**dict(base), name: 3 * block + 1}
+            if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
+                found[tuple(sizes.items())] = None
     return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))
 
 

@@ -10,7 +10,7 @@ from ._verdict import EXIT_CODES, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional
+    from typing import List, Optional
 
 _ABOUT = """Judges kernels that someone, or something, else wrote: right, wrong, unsafe, cheats or undecided.
 
@@ -88,15 +88,10 @@ def _judge(options: "argparse.Namespace") -> int:
             file.flush()
         if found.get("code") == "judge.task" and not options.batch:
             worst = 1
-        print(json.dumps(found) if options.json else of_json(found), flush=True)
+        print(json.dumps(found) if options.json else Verdict.from_json(found), flush=True)
     if file is not None:
         file.close()
     return worst
-
-
-def of_json(found: "Dict[str, Any]") -> Verdict:
-    """The verdict that was made JSON."""
-    return Verdict(**{key: value for key, value in found.items() if key in Verdict.__dataclass_fields__})
 
 
 def replay(paths: "List[str]") -> int:

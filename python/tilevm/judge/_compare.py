@@ -17,7 +17,7 @@ from ._numbers import FORMATS, ulp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Optional, Sequence, Tuple
+    from typing import Any, Optional, Sequence, Tuple
 
     from ._reference import Expected, Result
 
@@ -104,12 +104,11 @@ def _wrong(got: "Numbers", want: "Result") -> "Tuple[Numbers, Numbers]":
         beyond = numpy.abs(want.want) + want.bound >= limit  # may be infinite in this type
         infinite = numpy.isinf(got) & beyond & (numpy.sign(got) == numpy.sign(want.want))
         nan = numpy.isnan(got) & numpy.isnan(want.want)
-        overflow = ~numpy.isfinite(want.native) & numpy.isfinite(want.want)  # of the reference in its own types
-        same = numpy.isnan(got) & numpy.isnan(want.native) | (got == want.native)
+        overflow = ~numpy.isfinite(want.native) & numpy.isfinite(want.want)  # of the reference in its own types: no answer must do better
         equal = got == want.want
         same_sign = numpy.sign(got) == numpy.sign(want.want)
         near_limit = beyond & numpy.isfinite(got) & numpy.isfinite(want.want) & same_sign & (numpy.abs(got) >= form.largest * 0.99)
-    right = near & numpy.isfinite(got) & numpy.isfinite(want.want) | infinite | nan | equal | overflow & (same | ~numpy.isfinite(got)) | near_limit
+    right = near & numpy.isfinite(got) & numpy.isfinite(want.want) | infinite | nan | equal | overflow | near_limit
     special = ~numpy.isfinite(got) | ~numpy.isfinite(want.want)
     return ~right, special
 
@@ -180,10 +179,3 @@ def changed_inputs(after: "Sequence[Any]", expected: "Expected", names: "Sequenc
             found.text = found.text.replace(f"result {number}", f"`{names[number] if number < len(names) else number}` after the call", 1)
             return found
     return None
-
-
-def lists(values: "Sequence[Any]") -> "List[Any]":
-    """Results as the judge flattens them."""
-    from ._reference import flatten
-
-    return flatten(list(values))

@@ -140,8 +140,13 @@ def _more_of_rows(name: str, result: Any, x: Any, arguments: Any) -> Any:
     if name in ("native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit_no_training", "cudnn_batch_norm"):
         if result.shape != x.shape:
             return result.abs() * 64
-        scale = x.abs().max() / max(1e-30, float(x.std(correction=0))) if x.numel() > 1 else 1.0
-        return result.abs() * 2 + (4 + math.sqrt(x.shape[-1])) * min(float(scale), 1e6)
+        if x.numel() == 0:
+            return None
+        rows = list(range(x.dim() - len(arguments[1]), x.dim())) if name == "native_layer_norm" else list(range(x.dim()))
+        # An error of the mean is one of the largest number, and moves a whole row.
+        scale = (x.abs().amax(rows, keepdim=True) / x.std(rows, correction=0, keepdim=True).clamp(min=1e-30)).clamp(max=1e6)
+        weight = arguments[2] if name == "native_layer_norm" and arguments[2] is not None else None
+        return result.abs() * 2 + (4 + math.sqrt(x.shape[-1])) * scale * (1 if weight is None else weight.abs())
     if "scaled_dot_product" in name and len(arguments) > 2:
         return result.abs() * 4 + math.sqrt(x.shape[-1] * arguments[1].shape[-2]) * arguments[2].abs().max()
     return None
@@ -166,8 +171,9 @@ def _unit(kind: Any) -> float:
 
 
 def _tiny(kind: Any) -> float:
+    """What a result of 0 may be off by. Fast functions of GPUs give 0 for subnormal f32."""
     form = FORMATS[str(kind).replace("torch.", "")]
-    return form.unit * 2.0 ** form.least
+    return 2.0 ** -126 if form.least == -126 else form.unit * 2.0 ** form.least
 
 
 def kind_of(tensor: Any) -> Any:

@@ -48,7 +48,7 @@ def exact(array: "Any") -> "Any":
             array = array.detach()
             wide = array.double() if array.is_floating_point() else array
             array = wide.resolve_conj().resolve_neg().numpy() if hasattr(wide, "resolve_neg") else wide.numpy()
-    found = numpy.asarray(array)
+    found = numpy.asarray(array)  # a subclass as its base
     if found.dtype.kind == "f":
         return found.astype(numpy.float64)
     return found

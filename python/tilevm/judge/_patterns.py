@@ -83,7 +83,7 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
     if pattern == "rising" or "sorted" in item.words:
         values = numpy.sort(values)
     elif pattern == "falling":
-        values = numpy.sort(values)[::-1]
+        values = numpy.sort(values)[::-1].copy()
     if item.other is not None:
         values = numpy.where(generator.random(count) < 0.25, item.other, values)
     return values.reshape(shape)

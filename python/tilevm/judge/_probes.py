@@ -18,11 +18,12 @@ from ._verdict import CHEATS, UNDECIDED, WRONG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Optional
+    from typing import Any, List, Optional, Tuple
 
     from ._cases import Case
-    from ._judge import Judge, Reply
+    from ._judge import Judge
     from ._reference import Expected
+    from ._reply import Reply
 
 # Operations in which the work of a task lies; a task without them is elementwise.
 _HEAVY = frozenset("""mm bmm addmm baddbmm mv addmv dot convolution _convolution _softmax _log_softmax sum mean cumsum cumprod prod var std var_mean std_mean
@@ -40,7 +41,7 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
         return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
                        "there without one")
     done = {name for name, size in reply.said["torch"].items() if size >= max(2, largest // 2)}
-    wanted = judge.reference.operations
+    wanted = expected.operations
     heavy = wanted & _HEAVY or wanted
     if heavy and heavy <= done and largest >= 2:
         return Finding(CHEATS, "judge.torch", f"torch computes {', '.join(sorted(heavy))}, which is the work of the task, in the answer")
@@ -49,15 +50,20 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
     return None
 
 
-def run(judge: "Judge", case: "Case") -> "Optional[Finding]":
-    """At a case whose result is right, with more elements and usual values. Each probe may say nothing."""
+def run(judge: "Judge", case: "Case") -> "Tuple[Optional[Finding], Case]":
+    """Near a case whose result is right, with more elements and usual values: what was found, and where. Each probe may say nothing."""
     if case.example is None:  # values cannot be put into an expanded array, and few elements tell little
-        case = judge.larger(dataclasses.replace(case, layout="contiguous", values="normal", aliased=False))
+        case = judge.larger(plain(case))
     for probe in (second_call, switched_off):
         found = probe(judge, case)
         if found is not None:
-            return found
-    return None
+            break
+    return found, case
+
+
+def plain(case: "Case") -> "Case":
+    """The same sizes with usual values."""
+    return dataclasses.replace(case, layout="contiguous", values="normal", aliased=False)
 
 
 def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
@@ -74,7 +80,10 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
         return Finding(UNDECIDED, "judge.constant_task", "the task gives the same result for other inputs, so that a right answer proves nothing")
     try:
         judge.close()  # a new process, without results of earlier calls
-        judge.call(given, keep=True)
+        once = judge.call(given, keep=True)
+        found = _findings.of_reply(once.said, once.results, once.after, first, judge.names, case)
+        if found is not None:  # this input was not tried before
+            return found
         again = judge.call(given2, into=True, keep=True)
     except Failed as failed:
         return failed.finding
@@ -126,6 +135,7 @@ def constant(judge: "Judge", case: "Case") -> bool:
     from ._judge import Failed
 
     found = []
+    case = plain(case)  # zeros, or negative numbers alone, may have one result
     try:
         for one in (case, dataclasses.replace(case, seed=case.seed + 1000003)):
             given, expected = judge.expect(one)

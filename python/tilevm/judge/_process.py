@@ -99,6 +99,7 @@ def _environment() -> "Dict[str, str]":
     return {**kept, "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": os.pathsep.join(_module_places()),
             "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
             "TILEVM_CHECK": "full", "TRITON_CACHE_DIR": "/tmp/triton", "CUDA_TILE_CACHE_DIR": "/tmp/cutile",
+            "CUDA_TILE_TEMP_DIR": "/tmp",  # else one is made when it is imported, and the process of an answer has another /tmp
             "TILEVM_TRITON_TUNE": "first", "TILEVM_CUTILE_TUNE": "first", "XDG_CACHE_HOME": "/tmp/cache", "PYTHONHASHSEED": "0"}
 
 
@@ -128,7 +129,9 @@ class AnswerProcess:
 
     def __init__(self, connection: "socket.socket", status: int, pid: int) -> None:
         self._socket, self._status, self._pid = connection, status, pid
+        self._handle = _handle_of(pid)
         self._ended = False
+        self.seconds = 0.0  # of processor time, in all requests that it answered
 
     def __enter__(self) -> "AnswerProcess":
         return self
@@ -139,10 +142,13 @@ class AnswerProcess:
     def ask(self, message: "Dict[str, Any]", blobs: "Sequence[bytes]" = (), seconds: float = 30.0,
             limit: int = 1 << 30) -> "Tuple[Dict[str, Any], List[bytes]]":
         """The reply. `seconds`: of processor time. Errors: Ended; UnavailableError where the machine lets no process be shut in."""
+        begin, _ = self._usage()
         try:
             _wire.send(self._socket, message, blobs, time.monotonic() + _TRANSFER)
             self._wait(seconds)
-            return _wire.receive(self._socket, time.monotonic() + _TRANSFER, limit)
+            reply = _wire.receive(self._socket, time.monotonic() + _TRANSFER, limit)
+            self.seconds += max(0.0, self._usage()[0] - begin)  # measured from outside: what it says of itself decides nothing
+            return reply
         except _wire.Late:
             self.end()
             raise Ended(f"no result after {seconds:.0f} s of processor time, or nothing happens", late=True) from None
@@ -200,12 +206,22 @@ class AnswerProcess:
         if self._ended:
             return
         self._ended = True
-        try:
-            os.kill(self._pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        if self._handle is not None:
+            try:
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            os.close(self._handle)
         self._socket.close()
         os.close(self._status)
+
+
+def _handle_of(pid: int) -> "Optional[int]":
+    """A descriptor of the process: its number may be that of another one later. None if it has ended."""
+    try:
+        return os.pidfd_open(pid)
+    except ProcessLookupError:
+        return None
 
 
 def _said(how: "Any") -> str:

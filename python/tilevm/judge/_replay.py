@@ -71,7 +71,7 @@ def repeat(path: str) -> "Verdict":
                 if finding is None:
                     from . import _probes
 
-                    finding = _probes.run(judge, case)
+                    finding, case = _probes.run(judge, case)
         except Failed as failed:
             finding = failed.finding
         except Refused as error:

@@ -8,6 +8,8 @@ says on a pipe how it ended.
 """
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import signal
@@ -44,7 +46,7 @@ def _prepare(imports: "Sequence[str]") -> None:
     """Imports what the answers need; with torch and a frontend its "cuda" is this CPU."""
     import tilevm
 
-    from . import _watch, _worker  # noqa: F401  # so that they are there
+    from . import _values, _watch, _worker  # noqa: F401  # so that they are there
 
     if "torch" in imports:
         tilevm.install(check="full")
@@ -52,12 +54,18 @@ def _prepare(imports: "Sequence[str]") -> None:
 
         torch.set_num_threads(1)
         torch.set_grad_enabled(True)
+        with _watch.torch_operations({}):  # the first use of a mode imports half of torch, which each process of an answer would do again
+            torch.zeros(2) + torch.zeros(2)
     for name in imports:
         if name == "triton":
             import triton
             import triton.language
 
             triton.runtime.driver.active.get_current_target()
+            with contextlib.suppress(ImportError, AttributeError):  # of another version: then each process does it
+                importlib.import_module("triton.experimental.gluon")
+                importlib.import_module("triton.compiler.code_generator")
+                triton.runtime.cache.triton_key()  # a hash of its whole library, which is kept
         elif name == "cuda":
             import cuda.tile  # noqa: F401
     import tilevm.script  # noqa: F401

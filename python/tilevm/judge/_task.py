@@ -18,7 +18,8 @@ import os
 import sys
 
 from .._errors import argument_error
-from . import _schema, _values
+from . import _model, _schema, _values
+from ._narrow import narrowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +27,11 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Tuple
 
 _NAMES = ("reference", "expected", "task", "ref")
-SEED = 20260101
 
 
 class Task:
     """`name`, `path`, `reference`, `schema`, `examples` (arguments of calls); of a module also `model` (its object), `init` (arguments of its
-    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32."""
+    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32; `remarks` about the task."""
 
     def __init__(self, name: str, path: str, reference: "Callable[..., Any]", schema: "_schema.Schema", examples: "List[Tuple[Any, ...]]") -> None:
         self.name, self.path = name, path
@@ -42,24 +42,31 @@ class Task:
         self.init: "Tuple[Any, ...]" = ()
         self.names: "List[str]" = []
         self.tf32 = False
+        self.remarks: "List[str]" = []
 
 
-def load(path: str) -> Task:
-    """Errors: ArgumentError for a file that is no task; what the file raises."""
+def load(path: str, inputs: "Optional[Dict[str, str]]" = None, sizes: str = "") -> Task:
+    """`path`: a file, or "file.py:function". `inputs`, `sizes`: a schema in place of that of the file.
+
+    Errors: ArgumentError for a file that is no task; what the file raises."""
     path, _, entry = path.partition(".py:")
     path += "" if path.endswith(".py") else ".py"
     path = os.path.abspath(path)
     if not os.path.exists(path):
         raise argument_error(f"there is no file {path}", "name the Python file of the task")
-    text = open(path, encoding="utf-8").read()
-    if "#####" in text and "def test_" in text:
-        return _of_tests(path, text, entry)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if inputs is None and "#####" in text and "def test_" in text:
+        task = _of_tests(path, text, entry)
+        task.schema = narrowed(task)
+        return task
     module = _import(path)
     if hasattr(module, "Model") and hasattr(module, "get_inputs"):
         task = _of_model(path, module)
     else:
-        task = _of_function(path, module, entry)
+        task = _of_function(path, module, entry, inputs, sizes)
     task.tf32 = bool(getattr(module, "TF32", False))
+    task.schema = narrowed(task)
     return task
 
 
@@ -80,7 +87,7 @@ def _import(path: str) -> "ModuleType":
     return module
 
 
-def _of_function(path: str, module: "ModuleType", entry: str) -> Task:
+def _of_function(path: str, module: "ModuleType", entry: str, inputs: "Optional[Dict[str, str]]", sizes: str) -> Task:
     own = {name: value for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__ and
            not name.startswith("_") and name != "get_inputs"}
     name = entry or next((n for n in _NAMES if n in own), "") or (next(iter(own)) if len(own) == 1 else "")
@@ -89,13 +96,13 @@ def _of_function(path: str, module: "ModuleType", entry: str) -> Task:
     examples = [tuple(module.EXAMPLE)] if hasattr(module, "EXAMPLE") else []
     if not examples and hasattr(module, "get_inputs"):
         examples = [tuple(module.get_inputs())]
-    return _make(own[name], path, getattr(module, "INPUTS", None), getattr(module, "SIZES", ""), examples, getattr(module, "AT", None))
+    if inputs is None:
+        inputs, sizes = getattr(module, "INPUTS", None), getattr(module, "SIZES", "")
+    return _make(own[name], path, inputs, sizes, examples, getattr(module, "AT", None))
 
 
 def _make(function: "Callable[..., Any]", path: str, inputs: "Any", sizes: str, examples: "List[Tuple[Any, ...]]", at: "Any" = None) -> Task:
     if inputs is not None:
-        import __future__  # noqa: F401
-
         library = "torch" if "torch" in function.__globals__ else "numpy"
         schema = _schema.parse(inputs, sizes, library, at)
     elif examples:
@@ -114,18 +121,11 @@ def _parameters(function: "Callable[..., Any]", count: int) -> "List[str]":
 
 
 def _of_model(path: str, module: "ModuleType") -> Task:
-    import torch
-
-    init = tuple(module.get_init_inputs()) if hasattr(module, "get_init_inputs") else ()
-    named = init[1] if len(init) == 2 and isinstance(init[0], (list, tuple)) and isinstance(init[1], dict) else {}
-    torch.manual_seed(SEED)
-    model = module.Model(*init, **named) if not named else module.Model(*init[0], **named)
-    model.eval()
-    torch.manual_seed(SEED)
-    example = tuple(module.get_inputs())
-    names = _parameters(model.forward, len(example))
-    task = Task("Model", path, model, _schema.infer(names, example), [example])
-    task.model, task.init, task.names = model, init, ["ModelNew", "Model"]
+    example = _model.largest(module)
+    names = _parameters(example.model.forward, len(example.inputs))
+    task = Task("Model", path, example.model, _schema.infer(names, example.inputs), [example.inputs])
+    task.model, task.init, task.names = example.model, example.init, ["ModelNew", "Model"]
+    task.remarks = list(filter(None, [_model.remark(example)]))
     return task
 
 
@@ -134,7 +134,7 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
     import torch
 
     head = text[:text.index("#####")]
-    module = _import(path) if not entry else _import(path)
+    module = _import(path)
     own = [name for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__ and
            not name.startswith(("_", "test_")) and f"def {name}(" in head]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and inspect.isfunction(value)]
@@ -157,7 +157,7 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
     for name in own:
         setattr(module, name, recorded(name, originals[name]))
     for test in tests:
-        torch.manual_seed(SEED)
+        torch.manual_seed(_model.SEED)
         test()
     chosen = entry or max(own, key=lambda name: len(calls[name]), default="")
     if not chosen or not calls[chosen]:

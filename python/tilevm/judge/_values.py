@@ -35,6 +35,11 @@ def is_array(value: "Any") -> bool:
     return is_tensor(value) or isinstance(value, numpy.ndarray)
 
 
+def count(array: "Any") -> int:
+    """Of elements."""
+    return int(array.numel() if is_tensor(array) else array.size)
+
+
 def pack(value: "Any") -> "Tuple[Any, List[bytes]]":
     """Errors: Unpackable."""
     blobs: "List[bytes]" = []

@@ -55,6 +55,11 @@ class Verdict:
         found = {key: value for key, value in dataclasses.asdict(self).items() if value not in (None, "", [])}
         return {key: _plain(value) for key, value in found.items()}
 
+    @staticmethod
+    def from_json(found: "Dict[str, Any]") -> "Verdict":
+        """What `to_json` made; fields that a verdict has not are left out."""
+        return Verdict(**{key: value for key, value in found.items() if key in Verdict.__dataclass_fields__})
+
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.file and self.line else ""
         head = f"{self.answer}: {self.verdict}"

@@ -68,7 +68,7 @@ class Watch:
         self._seen, self._off = Seen(), off
         for array in arrays_in(inputs):
             self._seen.known.add(hash_of(array))
-        with _TorchOps(self._seen.torch) if "torch" in sys.modules else contextlib.nullcontext():
+        with torch_operations(self._seen.torch) if "torch" in sys.modules else contextlib.nullcontext():
             yield self._seen
         self._off = False
 
@@ -229,7 +229,7 @@ def _snapshot() -> "Dict[str, Any]":
     return found
 
 
-def _TorchOps(into: "Dict[str, int]") -> "Any":
+def torch_operations(into: "Dict[str, int]") -> "Any":
     """A context in which operations of torch that compute are noted, with their largest result."""
     from torch.utils._python_dispatch import TorchDispatchMode
 

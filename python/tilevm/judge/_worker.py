@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 import warnings
 
@@ -22,7 +21,7 @@ from . import _values, _watch, _wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from typing import Any, Callable, Dict, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 _NAMES = ("answer", "call", "solution", "run", "launch", "main", "forward")
 
@@ -40,12 +39,10 @@ def serve(connection: "socket.socket", request: "Dict[str, Any]") -> None:
             message, blobs = _wire.receive(connection)
         except _wire.Closed:
             return
-        begin = time.process_time()
         try:
             reply, out = handlers[message.pop("do")](blobs=blobs, **message)
         except BaseException as error:  # noqa: BLE001  # the answer may raise anything
             reply, out = {"ok": False, "error": describe(error), "launches": answer.launched()}, []
-        reply["cpu"] = time.process_time() - begin
         _wire.send(connection, reply, out)
 
 
@@ -161,7 +158,9 @@ class Answer:
             return values, keywords
         for old, new in zip(olds, news):
             old[...] = new
-        return self._last
+        places = iter(olds)
+        refilled: "Tuple[Any, Any]" = (_with_arrays(values, places), _with_arrays(keywords, places))
+        return refilled
 
     def _run(self, values: "Any", keywords: "Any", seconds: float) -> "Any":
         assert self._function is not None, "no answer is loaded"
@@ -182,6 +181,15 @@ class Answer:
 
 def _stop(number: int, frame: "Any") -> None:
     raise _TimeLimit()
+
+
+def _with_arrays(value: "Any", places: "Iterator[Any]") -> "Any":
+    """The same with each array, in the order of _watch.arrays_in, replaced by the next of `places`; numbers are as they are."""
+    if isinstance(value, dict):
+        return {name: _with_arrays(each, places) for name, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)([_with_arrays(each, places) for each in value])
+    return next(places) if list(_watch.arrays_in(value)) else value
 
 
 def _shape_of(array: "Any") -> "Any":

@@ -1,22 +1,22 @@
-"""Atomic updates and scatters, whose semantics are those of this project's operations (docs/semantics/atomics.md)."""
+"""Atomic updates and scatters, with the semantics of this project's operations (docs/semantics/atomics.md)."""
 from __future__ import annotations
 
 from . import _global, _shared
 from ._refuse import Refusal
 from ._scan import kind
 from ._translate import Translator, row
-from ._types import element, is_float, sign
+from ._types import dtypes, element, is_float, is_padded, sign
 from ._writer import Tile, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional, Tuple
+    from typing import Any, Sequence, Tuple
 
 _SCOPES = {"cta": "tl_blk", "cluster": "cluster", "gpu": "device", "sys": "sys"}
 
 
 def _mode(op: str, dtype: "Any") -> str:
-    """The update function of a type. Errors: Refusal."""
+    """The word of an update function for a type. Errors: Refusal."""
     if op == "exch":
         return "xchg"
     if op in ("min", "max"):
@@ -28,87 +28,84 @@ def _mode(op: str, dtype: "Any") -> str:
     return f"{op}f" if is_float(dtype) else op
 
 
-def _order(i: "Any") -> str:
-    return f"{i.sem} {_SCOPES[i.scope]}"
-
-
-def _result(t: Translator, i: "Any", text: str, shape: "Any", dtype: "Any") -> Tile:
-    """Writes the operation and notes its token."""
-    old, after = Tile(t.w.name(), shape, dtype), Token(t.w.name())
-    before = t.order.before()
-    t.w.put(f"{old}, {after} = {text} token = {before}")
+def _update(t: Translator, i: "Any", text: str, shape: "Sequence[int]") -> Tile:
+    """Writes an atomic operation in order with other accesses; gives the old values."""
+    old, after = Tile(t.w.name(), shape, i.inputs[0].dtype), Token(t.w.name())
+    t.w.put(f"{old}, {after} = {text} token = {t.order.before()}")
     t.order.after(after)
     return old
 
 
-def _give(t: Translator, i: "Any", old: Tile) -> None:
+def _define(t: Translator, i: "Any", old: Tile) -> None:
     if i.output is not None:
         t.define(i.output, old)
 
 
+def _order(i: "Any") -> str:
+    return f"{i.sem} {_SCOPES[i.scope]}"
+
+
+# --- each element of a tile with the element at its place
+
+
+def _operands(t: Translator, i: "Any") -> "Tuple[Tile, ...]":
+    """The values; of a compare-and-swap the values to compare with, then the new ones."""
+    values = t.register(i.inputs[1])
+    return (t.register(i.inputs[2]), values) if i.op == "cas" else (values,)
+
+
 @row("AtomicSharedInst")
 def _shared_update(t: Translator, i: "Any") -> None:
-    target, values = i.inputs[0], t.register(i.inputs[1])
-    access = _shared.Access(t, t.views[target])
-    place, value = f"{access.view}[{access.indices}]", access.from_part(values)
-    if i.op == "cas":
-        text = f"atomic_cas_view_tko {_order(i)} {place}, {access.from_part(t.register(i.inputs[2]))}, {value}"
-    else:
-        text = f"atomic_rmw_view_tko {_order(i)} {place}, {_mode(i.op, target.dtype)}, {value}"
-    _give(t, i, access.to_part(_result(t, i, text, access.shape, target.dtype)))
+    at = _shared.access(t, i.inputs[0])
+    operands = ", ".join(str(at.from_part(v)) for v in _operands(t, i))
+    operation = "cas" if i.op == "cas" else "rmw"
+    mode = "" if i.op == "cas" else f"{_mode(i.op, i.inputs[0].dtype)}, "
+    _define(t, i, at.to_part(_update(t, i, f"atomic_{operation}_view_tko {_order(i)} {at.view}[{at.indices}], {mode}{operands}", at.shape)))
 
 
 @row("AtomicGlobalInst")
 def _global_update(t: Translator, i: "Any") -> None:
-    target, values = i.inputs[0], t.register(i.inputs[1])
+    target = i.inputs[0]
     rank = len(target.layout.shape)
-    w = _global.window(t, target, _zeros(rank), range(rank), i.inputs[1].shape)
-    mask = "" if w.mask is None else f", {w.mask}"
-    if i.op == "cas":
-        text = f"atomic_cas_tko {_order(i)} {w.pointers}, {t.register(i.inputs[2])}, {values}{mask}"
-    else:
-        text = f"atomic_rmw_tko {_order(i)} {w.pointers}, {_mode(i.op, target.dtype)}, {values}{mask}"
-    _give(t, i, _result(t, i, text, w.pointers.shape, target.dtype))
+    at = _global.window(t, target, [dtypes.int32(0)] * rank, range(rank), i.inputs[1].shape)
+    operands = ", ".join(map(str, (*_operands(t, i), *([] if at.mask is None else [at.mask]))))
+    operation = "cas" if i.op == "cas" else "rmw"
+    mode = "" if i.op == "cas" else f"{_mode(i.op, target.dtype)}, "
+    _define(t, i, _update(t, i, f"atomic_{operation}_tko {_order(i)} {at.pointers}, {mode}{operands}", at.pointers.shape))
 
 
-def _zeros(rank: int) -> "Any":
-    from tilus.hidet.ir.dtypes import int32
-
-    return [int32(0)] * rank
+# --- scatters: a tile of indices chooses the places along one dimension
 
 
-# --- scatters
-
-
-def _padding_is_none(shape: "Any", tile: Tile) -> None:
-    if tuple(shape) != tuple(tile.shape):
-        raise Refusal(f"a scatter of {list(shape)} elements, sizes that are no powers of two", "use sizes that are powers of two")
-
-
-def _shared_place(t: Translator, tensor: "Any", indices: Tile, dim: int) -> "Tuple[str, int, Any]":
-    """The tensor view, the dimension, and the index tile."""
-    part = t.views[tensor]
-    if not part.root.flat and list(part.dims) == list(range(len(part.root.shape))):
-        return part.root.name, dim, indices
-    if not part.root.flat:
-        raise Refusal("a scatter into a transposed part of shared memory", "scatter into the tensor itself")
-    return part.root.name, 0, _shared.Access(t, part).numbers((dim, indices))
+def _scattered(t: Translator, i: "Any") -> "Tuple[str, Tile, Tile, int]":
+    """The tensor view, the indices, the values in the shape of the indices, and the dimension. Errors: Refusal."""
+    target, shape = i.inputs[0], i.inputs[1].shape
+    if is_padded(shape):
+        raise Refusal(f"a scatter of {list(shape)} elements, sizes that are not powers of two", "use sizes that are powers of two")
+    indices, values = t.register(i.inputs[1]), t.register(i.inputs[2])
+    view, dim = _global_view(t, target) if kind(target) == "GlobalTensor" else "", i.dim
+    if not view:
+        part = t.views[target]
+        view = part.root.name
+        if isinstance(part, _shared.FlatPart):
+            indices, dim = part.numbers(t, (dim, indices)), 0
+        elif not part.is_root:
+            raise Refusal("a scatter into a part of shared memory", "scatter into the tensor itself")
+    return view, indices, t.w.reshape(values, indices.shape), dim
 
 
 def _global_view(t: Translator, tensor: "Any") -> str:
-    """A view of a whole tensor. Its strides are differences of offsets."""
-    from tilus.hidet.ir.dtypes import int64
-
+    """Writes a view of a whole tensor; its strides are differences of offsets."""
     layout = tensor.layout
     rank = len(layout.shape)
 
-    def offset(one: "Optional[int]") -> Tile:
+    def offset(one: int) -> Tile:
         for d, axis in enumerate(layout.axes):
-            t.state[axis] = t.x.number(1 if d == one else 0, int64)
+            t.state[axis] = t.x.number(1 if d == one else 0, dtypes.int64)
         return t.x.int64(layout.offset)
 
-    base = offset(None)
-    strides = [t.x.op("subi", offset(d), base, dtype=int64) for d in range(rank)]
+    base = offset(-1)
+    strides = [t.x.op("subi", offset(d), base, dtype=dtypes.int64) for d in range(rank)]
     pointer = t.x.op("offset", t.views[tensor], base, dtype=t.views[tensor].dtype)
     sizes = [t.x.int64(size) for size in layout.shape]
     name = t.w.name()
@@ -119,24 +116,13 @@ def _global_view(t: Translator, tensor: "Any") -> str:
 
 @row("AtomicScatterSharedInst", "AtomicScatterGlobalInst")
 def _scatter_update(t: Translator, i: "Any") -> None:
-    target, indices, values = i.inputs[0], t.register(i.inputs[1]), t.register(i.inputs[2])
-    _padding_is_none(i.inputs[1].shape, indices)
-    if kind(i) == "AtomicScatterGlobalInst":
-        view, dim = _global_view(t, target), i.dim
-    else:
-        view, dim, indices = _shared_place(t, target, indices, i.dim)
-    flat = t.w.reshape(values, indices.shape)
-    text = f"atomic_scatter_view_tko {_order(i)} {view}[{indices}], {_mode(i.op, target.dtype)}, {flat} dim = {dim}"
-    _give(t, i, t.w.reshape(_result(t, i, text, indices.shape, target.dtype), values.shape))
+    view, indices, values, dim = _scattered(t, i)
+    mode = _mode(i.op, i.inputs[0].dtype)
+    old = _update(t, i, f"atomic_scatter_view_tko {_order(i)} {view}[{indices}], {mode}, {values} dim = {dim}", indices.shape)
+    _define(t, i, t.w.reshape(old, i.inputs[2].shape))
 
 
 @row("StoreSharedScatterInst", "StoreGlobalScatterInst")
 def _scatter_store(t: Translator, i: "Any") -> None:
-    target, indices, values = i.inputs[0], t.register(i.inputs[1]), t.register(i.inputs[2])
-    _padding_is_none(i.inputs[1].shape, indices)
-    if kind(i) == "StoreGlobalScatterInst":
-        view, dim = _global_view(t, target), i.dim
-    else:
-        view, dim, indices = _shared_place(t, target, indices, i.dim)
-    flat = t.w.reshape(values, indices.shape)
-    t.order.after(t.w.token(f"store_scatter_view_tko {view}[{indices}], {flat} dim = {dim} token = {t.order.before()}"))
+    view, indices, values, dim = _scattered(t, i)
+    t.order.after(t.w.token(f"store_scatter_view_tko {view}[{indices}], {values} dim = {dim} token = {t.order.before()}"))

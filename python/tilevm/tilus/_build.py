@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import traceback
 
 from .. import _module
 from .._errors import ModuleError, UnsupportedError
@@ -32,7 +33,7 @@ def _digest_of_translator() -> str:
 
 
 def folder_of(program: "Any", options: "Any" = None) -> pathlib.Path:
-    """Where its kernel is, or will be."""
+    """The folder of a program's kernel, which need not be built yet."""
     import tilus.option
     import tilus.target
 
@@ -46,7 +47,7 @@ def folder_of(program: "Any", options: "Any" = None) -> pathlib.Path:
 
 
 def build(program: "Any", options: "Any" = None) -> str:
-    """The folder, filled. Errors: UnsupportedError, ModuleError."""
+    """Builds a program in its folder, if that has no kernel yet, and gives the folder. Errors: UnsupportedError, ModuleError."""
     folder = folder_of(program, options)
     if (folder / "launch.json").exists():
         return str(folder)
@@ -77,12 +78,22 @@ def build(program: "Any", options: "Any" = None) -> str:
     return str(folder)
 
 
+def refuse_module(module: "Any", *args: "Any", **options: "Any") -> None:
+    """Takes the place of tilus.drivers.build_ir_module. Errors: UnsupportedError names the line of the program."""
+    import tilus
+
+    package = os.path.dirname(str(tilus.__file__))
+    outside = [frame for frame in traceback.extract_stack()[:-1] if not frame.filename.startswith(package)]
+    raise at((outside[-1].filename, outside[-1].lineno or 0, 1), Refusal("a module of hidet functions, which are CUDA code of threads",
+                                                                        "write the kernel as a tilus.Script"))
+
+
 def _parameter(var: "Any") -> "Dict[str, Any]":
     return {"name": str(var.name or var.hint), "pointer": is_pointer(var.type), "element": pointee(var.type) if is_pointer(var.type) else element(var.type)}
 
 
 def _prepared(program: "Any") -> "Any":
-    """Behind Tilus' own passes that give layouts; later ones lower tensors to pointers."""
+    """The program after those of Tilus' passes that give layouts. Later ones lower tensors to pointers, and their bounds are lost."""
     from tilus.ir.tools import verify
     from tilus.transforms import (PassContext, apply_transforms, declare_to_let_pass, layout_inference_pass, let_propagation_pass,
                                   lower_assume_pass)

@@ -3,97 +3,86 @@ from __future__ import annotations
 
 import re
 
-from ._expr import Expressions, compare
+from ._expr import Expressions, compare, in_wider
 from ._refuse import Refusal
-from ._types import element, is_float, sign
+from ._types import is_float, is_small, sign
 from ._writer import Tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict
 
-# One operand, one operation of floats.
+# Functions of one float that are one operation.
 _UNARY = {"sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "exp": "exp", "exp2": "exp2",
           "log": "log", "log2": "log2", "sqrt": "sqrt", "rsqrt": "rsqrt", "ceil": "ceil", "floor": "floor", "erf": "erf"}
 _BINARY = {"pow": "fpowf", "mod": "remf", "atan2": "atan2"}
-_COMPUTED = ("f16", "bf16", "f32", "f64")
 
 
 def call(self: Expressions, e: "Any") -> Tile:
-    """Errors: Refusal."""
+    """The value of a call. Errors: Refusal for a function that tile code does not have."""
     name = str(e.func_var.name)
-    args = [self.value(a) for a in e.args]
+    args = [self.computable(v) if is_small(v.dtype) else v for v in map(self.value, e.args)]
     found = re.fullmatch(r"(?:cuda|generic)_(?:(f16|f32|f64|bf16|i\d+|u\d+|f8\w+?)_)?(\w+?)(?:_sm80)?(?:_rn)?", name)
     short = found[2] if found else name
     if short in _SPECIAL:
         return _SPECIAL[short](self, *args)
     if args and is_float(args[0].dtype):
         if short in _UNARY and len(args) == 1:
-            return _wide(self, _UNARY[short], *args)
+            return in_wider(self, _UNARY[short], *args)
         if short in _BINARY and len(args) == 2:
-            return _wide(self, _BINARY[short], *args)
+            return in_wider(self, _BINARY[short], *args)
     raise Refusal(f"the function {name}", "use the functions of tilus.Script; those of threads and PTX have no meaning in tile code")
 
 
-def _wide(self: Expressions, mnemonic: str, *args: Tile) -> Tile:
-    """In f32, if the type has no such operation."""
-    dtype = args[0].dtype
-    if element(dtype) in _COMPUTED:
-        return self.op(mnemonic, *args, dtype=dtype)
-    from tilus.hidet.ir.dtypes import float32
-
-    return self.cast(self.op(mnemonic, *(self.cast(a, float32) for a in args), dtype=float32), dtype)
-
-
 def minimum(self: Expressions, a: Tile, b: Tile, which: str = "min") -> Tile:
-    """Of numbers; which="max" for the other. A NaN loses, as in C's fmin."""
+    """The smaller one of two numbers, or the larger one (which="max"). A NaN loses, as in C's fmin."""
     a, b = self.promoted(a, b)
     if is_float(a.dtype):
-        return _wide(self, f"{which}f", a, b)
+        return in_wider(self, f"{which}f", a, b)
     return self.op(f"{which}i", a, b, dtype=a.dtype, words=f" {sign(a.dtype)}")
 
 
 def _fma(self: Expressions, a: Tile, b: Tile, c: Tile) -> Tile:
     if is_float(a.dtype):
-        return _wide(self, "fma", a, b, c)
+        return in_wider(self, "fma", a, b, c)
     return self.op("addi", self.op("muli", a, b, dtype=a.dtype), c, dtype=a.dtype)
 
 
 def _abs(self: Expressions, a: Tile) -> Tile:
     if is_float(a.dtype):
-        return _wide(self, "absf", a)
+        return in_wider(self, "absf", a)
     return self.op("absi", a, dtype=a.dtype) if sign(a.dtype) == "signed" else a
 
 
 def _trunc(self: Expressions, a: Tile) -> Tile:
-    """Towards zero."""
+    """Rounds towards zero."""
     zero = self.number(0.0, a.dtype)
-    up, down = _wide(self, "ceil", a), _wide(self, "floor", a)
+    up, down = in_wider(self, "ceil", a), in_wider(self, "floor", a)
     return self.op("select", compare(self, "less_than", a, zero), up, down, dtype=a.dtype)
 
 
 def _round(self: Expressions, a: Tile) -> Tile:
-    """C's round: halves go away from zero. The half is added to the magnitude's rest, so that large numbers stay as they are."""
+    """Rounds as C's round: halves go away from zero. The part after the point decides, so that large numbers stay as they are."""
     size = _abs(self, a)
-    whole = _wide(self, "floor", size)
-    rest = _wide(self, "subf", size, whole)
+    whole = in_wider(self, "floor", size)
+    rest = in_wider(self, "subf", size, whole)
     up = compare(self, "greater_than_or_equal", rest, self.number(0.5, a.dtype))
-    more = _wide(self, "addf", whole, self.number(1.0, a.dtype))
+    more = in_wider(self, "addf", whole, self.number(1.0, a.dtype))
     rounded = self.op("select", up, more, whole, dtype=a.dtype)
     negative = compare(self, "less_than", a, self.number(0.0, a.dtype))
-    return self.op("select", negative, _wide(self, "negf", rounded), rounded, dtype=a.dtype)
+    return self.op("select", negative, in_wider(self, "negf", rounded), rounded, dtype=a.dtype)
 
 
 def _log1p(self: Expressions, a: Tile) -> Tile:
-    return _wide(self, "log", _wide(self, "addf", a, self.number(1.0, a.dtype)))
+    return in_wider(self, "log", in_wider(self, "addf", a, self.number(1.0, a.dtype)))
 
 
 def _expm1(self: Expressions, a: Tile) -> Tile:
-    return _wide(self, "subf", _wide(self, "exp", a), self.number(1.0, a.dtype))
+    return in_wider(self, "subf", in_wider(self, "exp", a), self.number(1.0, a.dtype))
 
 
 def _log10(self: Expressions, a: Tile) -> Tile:
-    return _wide(self, "mulf", _wide(self, "log2", a), self.number(0.30102999566398119, a.dtype))
+    return in_wider(self, "mulf", in_wider(self, "log2", a), self.number(0.30102999566398119, a.dtype))
 
 
 def _isnan(self: Expressions, a: Tile) -> Tile:

@@ -1,10 +1,13 @@
 """Asynchronous copies between global and shared memory: a load and a store, whose token belongs to a group or to a barrier."""
 from __future__ import annotations
 
+import math
+
 from . import _global, _shared
 from ._barriers import count, signal
 from ._refuse import Refusal
 from ._translate import Translator, row
+from ._types import dtypes
 from ._writer import Token
 
 TYPE_CHECKING = False
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _to_shared(t: Translator, target: "Any", source: "Any", offsets: "Sequence[Any]", dims: "Optional[Sequence[int]]") -> Token:
-    """Reads a window of global memory into shared memory."""
+    """Copies a window of global memory into shared memory."""
     w = _global.window(t, source, offsets, dims, target.shape)
     before = t.order.before()
     value, read = _global.load(t, w, source.dtype, before if t.memory.is_written(source) else None)
@@ -43,19 +46,14 @@ def _copy_generic(t: Translator, i: "Any") -> None:
 
 @row("CopyAsyncTensorGlobalToSharedInst", "CopyAsyncBulkGlobalToSharedInst")
 def _tensor_to_shared(t: Translator, i: "Any") -> None:
-    from tilus.hidet.ir.dtypes import int32
-
     if getattr(i, "multicast_mask", None) is not None or getattr(i, "cta_group", 1) != 1:
         raise Refusal("a copy into the shared memory of several blocks", "leave multicast_mask and cta_group=2 out")
     signal(t, i.mbarrier, _to_shared(t, i.inputs[0], i.inputs[1], i.offsets, i.dims))
-    count(t, i.mbarrier, expected=t.x.number(-_bytes(i.inputs[0]), int32))
+    count(t, i.mbarrier, expected=t.x.number(-_bytes(i.inputs[0]), dtypes.int32))
 
 
 def _bytes(tensor: "Any") -> int:
-    n = int(tensor.dtype.nbits)
-    for size in tensor.shape:
-        n *= size
-    return n // 8
+    return int(math.prod(tensor.shape) * tensor.dtype.nbits // 8)
 
 
 @row("CopyAsyncTensorSharedToGlobalInst")

@@ -8,7 +8,7 @@ truncated. Types carry the sign of integers, here operations do. Ranks are align
 from __future__ import annotations
 
 from ._refuse import Refusal
-from ._types import element, is_bool, is_float, is_pointer, is_small, pointee, sign
+from ._types import dtypes, has_float_arithmetic, is_bool, is_float, is_pointer, is_small, pointee, sign
 from ._writer import Tile
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def _row(*names: str) -> "Callable[[Row], Row]":
 
 
 def common_shape(*shapes: "Sequence[int]") -> "Tuple[int, ...]":
-    """As NumPy broadcasts. Errors: Refusal."""
+    """The shape that NumPy broadcasts these to. Errors: Refusal."""
     rank = max(map(len, shapes))
     sizes = []
     for column in zip(*((1,) * (rank - len(shape)) + tuple(shape) for shape in shapes)):
@@ -52,7 +52,7 @@ class Expressions:
         self.env = env
 
     def value(self, expr: "Any") -> Tile:
-        """Errors: Refusal."""
+        """The value of an expression of Tilus; a tile stands for itself. Errors: Refusal."""
         if isinstance(expr, Tile):
             return expr
         row = _ROWS.get(type(expr).__name__)
@@ -61,10 +61,8 @@ class Expressions:
         return row(self, expr)
 
     def int64(self, expr: "Any") -> Tile:
-        """An index or offset in 64 bits."""
-        from tilus.hidet.ir.dtypes import int64
-
-        return self.cast(self.value(expr), int64)
+        """The value of an index or offset in 64 bits."""
+        return self.cast(self.value(expr), dtypes.int64)
 
     def aligned(self, *values: Tile) -> "Tuple[Tile, ...]":
         """The values, of one rank; operations repeat sizes of 1."""
@@ -80,7 +78,7 @@ class Expressions:
     # --- types
 
     def cast(self, value: Tile, to: "Any") -> Tile:
-        """As C converts. Errors: Refusal."""
+        """Converts a value as C does. Errors: Refusal."""
         of = value.dtype
         if is_pointer(to) or is_pointer(of):
             return self._cast_pointer(value, to)
@@ -95,11 +93,8 @@ class Expressions:
         if is_float(of):
             return self._from_float(value, to)
         if is_float(to):
-            through = element(to) if element(to) in ("f16", "bf16", "f32", "f64") else "f32"
-            if through != element(to):
-                from tilus.hidet.ir.dtypes import float32
-
-                return self.cast(self.cast(value, float32), to)
+            if not has_float_arithmetic(to):
+                return self.cast(self.cast(value, dtypes.float32), to)
             return self.op("itof", value, dtype=to, words=f" {sign(of)}", typed=True)
         return self._resized(value, to)
 
@@ -116,35 +111,41 @@ class Expressions:
     def _from_float(self, value: Tile, to: "Any") -> Tile:
         if is_float(to):
             return self.op("ftof", value, dtype=to, typed=True)
-        if element(value.dtype) not in ("f16", "bf16", "f32", "f64"):
-            from tilus.hidet.ir.dtypes import float32
-
-            value = self.cast(value, float32)
+        if not has_float_arithmetic(value.dtype):
+            value = self.cast(value, dtypes.float32)
         return self.op("ftoi", value, dtype=to, words=f" {sign(to)}", typed=True)
 
     def _cast_pointer(self, value: Tile, to: "Any") -> Tile:
         if not is_pointer(value.dtype):
-            return self.op("int_to_ptr", self._resized(value, _int64()), dtype=to, typed=True)
+            return self.op("int_to_ptr", self._resized(value, dtypes.int64), dtype=to, typed=True)
         if not is_pointer(to):
-            return self.cast(self.op("ptr_to_int", value, dtype=_int64(), typed=True), to)
+            return self.cast(self.op("ptr_to_int", value, dtype=dtypes.int64, typed=True), to)
         if pointee(value.dtype) == pointee(to):
             return Tile(value.name, value.shape, to)
         return self.op("ptr_to_ptr", value, dtype=to, typed=True)
 
     def truth(self, value: Tile) -> Tile:
-        """Whether it is not zero."""
-        from tilus.hidet.ir.dtypes import boolean
-
+        """Whether each element is not zero."""
+        value = self.computable(value)
         if is_bool(value.dtype):
             return value
         if is_float(value.dtype):
-            return self.op("cmpf not_equal unordered", value, self.w.constant("0.0", value.dtype), dtype=boolean)
-        return self.op("cmpi not_equal", value, self.w.constant(0, value.dtype), dtype=boolean, words=", unsigned")
+            return self.op("cmpf not_equal unordered", value, self.w.constant("0.0", value.dtype), dtype=dtypes.boolean)
+        return self.op("cmpi not_equal", value, self.w.constant(0, value.dtype), dtype=dtypes.boolean, words=", unsigned")
+
+    def computable(self, value: Tile) -> Tile:
+        """The value in a type that has arithmetic, exactly: itself, or as float32 or int32."""
+        if is_pointer(value.dtype) or (is_float(value.dtype) and has_float_arithmetic(value.dtype)):
+            return value
+        if is_float(value.dtype):
+            return self.cast(value, dtypes.float32)
+        return self.cast(value, dtypes.int32) if is_small(value.dtype) else value
 
     def promoted(self, a: Tile, b: Tile) -> "Tuple[Tile, Tile]":
-        """Both in the type that C's rules give."""
+        """Both in the type that C's rules give. Types of less than eight bits become int32 or float32 first."""
         from tilus.hidet.ir.dtypes.promotion import promote_type
 
+        a, b = (self.computable(v) if is_small(v.dtype) else v for v in (a, b))
         if is_pointer(a.dtype) or is_pointer(b.dtype):
             return a, b
         to = promote_type(a.dtype, b.dtype)
@@ -152,26 +153,14 @@ class Expressions:
 
     def number(self, value: "Any", dtype: "Any", shape: "Sequence[int]" = ()) -> Tile:
         """A constant of any type that Tilus has."""
-        if is_small(dtype):
-            from ._small import bits_of
-
-            return self.w.constant(bits_of(value, dtype), dtype, shape)
         if is_float(dtype):
             text = repr(float(value))
-            if element(dtype) in ("f16", "bf16", "f32", "f64"):
+            if has_float_arithmetic(dtype):
                 return self.w.constant(text, dtype, shape)
-            from tilus.hidet.ir.dtypes import float32
-
-            return self.cast(self.w.constant(text, float32, shape), dtype)
+            return self.cast(self.w.constant(text, dtypes.float32, shape), dtype)
         if is_bool(dtype):
             return self.w.constant(str(bool(value)).lower(), dtype, shape)
         return self.w.constant(int(value), dtype, shape)
-
-
-def _int64() -> "Any":
-    from tilus.hidet.ir.dtypes import int64
-
-    return int64
 
 
 # --- one function a class
@@ -189,7 +178,7 @@ def _var(self: Expressions, e: "Any") -> Tile:
 @_row("Constant")
 def _constant(self: Expressions, e: "Any") -> Tile:
     if is_pointer(e.type):
-        return self.cast(self.w.constant(int(e.value), _int64()), e.type)
+        return self.cast(self.w.constant(int(e.value), dtypes.int64), e.type)
     if type(e.type).__name__ == "StringType":
         raise Refusal("a text as a value", "texts are for messages of printf")
     return self.number(e.value, e.type)
@@ -208,22 +197,16 @@ def _arithmetic(self: Expressions, e: "Any") -> Tile:
         return _pointer_arithmetic(self, kind, a, b)
     a, b = self.promoted(a, b)
     if is_float(a.dtype):
-        return _in_wider(self, _FLOAT[kind], a, b)
+        return in_wider(self, _FLOAT[kind], a, b)
     if is_bool(a.dtype):
-        from tilus.hidet.ir.dtypes import int32
-
-        a, b = self.cast(a, int32), self.cast(b, int32)
+        a, b = self.cast(a, dtypes.int32), self.cast(b, dtypes.int32)
     return self.op(_INTEGER[kind], a, b, dtype=a.dtype, words=f" {sign(a.dtype)}" if kind in ("Div", "Mod") else "")
 
 
-def _in_wider(self: Expressions, mnemonic: str, *values: Tile) -> Tile:
-    """Arithmetic of floats; those that have none of their own are computed in f32."""
-    dtype = values[0].dtype
-    if element(dtype) in ("f16", "bf16", "f32", "f64"):
-        return self.op(mnemonic, *values, dtype=dtype)
-    from tilus.hidet.ir.dtypes import float32
-
-    return self.cast(self.op(mnemonic, *(self.cast(v, float32) for v in values), dtype=float32), dtype)
+def in_wider(self: Expressions, mnemonic: str, *values: Tile) -> Tile:
+    """An operation of floats of one type, in that type. Types that have no arithmetic of their own are computed in f32."""
+    wide = [self.computable(v) for v in values]
+    return self.cast(self.op(mnemonic, *wide, dtype=wide[0].dtype), values[0].dtype)
 
 
 def _pointer_arithmetic(self: Expressions, kind: str, a: Tile, b: Tile) -> Tile:
@@ -231,7 +214,7 @@ def _pointer_arithmetic(self: Expressions, kind: str, a: Tile, b: Tile) -> Tile:
         a, b = b, a
     if kind not in ("Add", "Sub") or is_pointer(b.dtype):
         raise Refusal("arithmetic of two pointers", "subtract offsets instead")
-    b = self.cast(b, _int64())
+    b = self.cast(b, dtypes.int64)
     if kind == "Sub":
         b = self.op("negi", b, dtype=b.dtype)
     base = a.dtype.base_type
@@ -260,14 +243,14 @@ def _not(self: Expressions, e: "Any") -> Tile:
 
 @_row("BitwiseNot")
 def _invert(self: Expressions, e: "Any") -> Tile:
-    value = self.value(e.a)
+    value = self.computable(self.value(e.a))
     return self.op("xori", value, self.w.constant("true" if is_bool(value.dtype) else -1, value.dtype), dtype=value.dtype)
 
 
 @_row("LeftShift", "RightShift")
 def _shift(self: Expressions, e: "Any") -> Tile:
-    a, b = self.value(e.a), self.value(e.b)
-    b = self.cast(b, a.dtype)
+    a = self.computable(self.value(e.a))
+    b = self.cast(self.value(e.b), a.dtype)
     if type(e).__name__ == "LeftShift":
         return self.op("shli", a, b, dtype=a.dtype)
     return self.op("shri", a, b, dtype=a.dtype, words=f" {sign(a.dtype)}")
@@ -277,7 +260,8 @@ def _shift(self: Expressions, e: "Any") -> Tile:
 def _negate(self: Expressions, e: "Any") -> Tile:
     value = self.value(e.a)
     if is_float(value.dtype):
-        return _in_wider(self, "negf", value)
+        return in_wider(self, "negf", value)
+    value = self.computable(value)
     return self.op("negi", value, dtype=value.dtype)
 
 
@@ -287,18 +271,15 @@ def _compare(self: Expressions, e: "Any") -> Tile:
 
 
 def compare(self: Expressions, predicate: str, a: Tile, b: Tile) -> Tile:
-    """A tile of bools."""
-    from tilus.hidet.ir.dtypes import boolean, float32
-
+    """A tile of bools. `predicate` is a word of cmpi and cmpf, such as "less_than"."""
     a, b = self.promoted(a, b)
     if is_pointer(a.dtype) or is_pointer(b.dtype):
-        a, b = self.cast(a, _int64()), self.cast(b, _int64())
+        a, b = self.cast(a, dtypes.int64), self.cast(b, dtypes.int64)
     if is_float(a.dtype):
-        if element(a.dtype) not in ("f16", "bf16", "f32", "f64"):
-            a, b = self.cast(a, float32), self.cast(b, float32)
+        a, b = self.computable(a), self.computable(b)
         order = "unordered" if predicate == "not_equal" else "ordered"
-        return self.op(f"cmpf {predicate} {order}", a, b, dtype=boolean)
-    return self.op(f"cmpi {predicate}", a, b, dtype=boolean, words=f", {sign(a.dtype)}")
+        return self.op(f"cmpf {predicate} {order}", a, b, dtype=dtypes.boolean)
+    return self.op(f"cmpi {predicate}", a, b, dtype=dtypes.boolean, words=f", {sign(a.dtype)}")
 
 
 @_row("IfThenElse")

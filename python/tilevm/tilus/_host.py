@@ -28,7 +28,7 @@ _OPERATIONS: "Dict[str, Callable[..., Any]]" = {
 
 
 def store(expr: "Any", parameters: "Dict[Any, int]", lets: "Dict[Any, Any]") -> "Any":
-    """Errors: Refusal for what only the kernel knows."""
+    """An expression as lists, numbers and texts. Errors: Refusal for one that only the kernel can evaluate."""
     if isinstance(expr, int):
         return expr
     name = kind(expr)
@@ -54,6 +54,7 @@ def store(expr: "Any", parameters: "Dict[Any, int]", lets: "Dict[Any, Any]") -> 
 
 
 def evaluate(stored: "Any", arguments: "Sequence[Any]") -> int:
+    """The value of a stored expression, given the arguments of the launch."""
     if isinstance(stored, int):
         return stored
     if stored[0] == "parameter":

@@ -5,21 +5,19 @@ import re
 
 from .._errors import StateError, UnsupportedError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state
+from .._frontend.installation import Installation
+from .._frontend.memory import note_addresses
+from .._frontend.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Optional
 
-_state: "Optional[State]" = None
-# Of tilus.lang.instantiated_script and tilus.drivers: what is replaced. Without them this Tilus is not one that tilevm knows.
+_own = Installation("tilus")
+installed = _own.installed
+# Names that tilevm replaces in tilus.lang.instantiated_script and in tilus.drivers. tilevm does not know a Tilus without them.
 _NEEDED = ("build_program", "load_compiled_program", "get_cache_dir")
-
-
-def installed() -> "Optional[State]":
-    """How tilevm was installed in this process, or None."""
-    return _state
 
 
 def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,
@@ -37,30 +35,33 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         import tilevm.tilus
         tilevm.tilus.install(check="full")
     """
-    global _state
     if not device.startswith("cpu"):
         raise StateError(f"error[tilus.device]: tilevm.tilus runs kernels on the cpu, not on {device}\n  fix: on a GPU run the program without "
                          "tilevm: Tilus compiles for it")
-    if _state is not None:
-        return open_state("tilus", _state, device, capability, check, threads, tune)
-    _state = open_state("tilus", None, device, capability, check, threads, tune)
-    when_imported("tilus.option", _separate_cache)
-    when_imported("tilus.drivers", _replace_driver)
-    when_imported("tilus.lang.instantiated_script", _replace_builder)
-    when_imported("tilus.utils", _replace_benchmark)
-    return _state
+    state, is_first = _own.open(device, capability, check, threads, tune)
+    if is_first:
+        when_imported("tilus.option", _separate_cache)
+        when_imported("tilus.tensor", lambda module: when_imported("torch", note_addresses))
+        when_imported("tilus.drivers", _replace_driver)
+        when_imported("tilus.lang.instantiated_script", _replace_builder)
+        when_imported("tilus.utils", _replace_benchmark)
+    return state
 
 
 def install_beside() -> None:
-    """Where another frontend was asked for."""
-    install("cpu")
+    """On the cpu, where another frontend was asked for: a Tilus that tilevm does not know stays as it is."""
+    _own.beside(install)
 
 
-def _check_version(module: "Any") -> None:
+def _is_known(module: "Any") -> bool:
+    """Whether a module has what is replaced. Errors: UnsupportedError, if it lacks a name and the user asked for tilevm.tilus."""
     missing = [name for name in _NEEDED if not hasattr(module, name)]
-    if missing:
-        raise UnsupportedError(f"error[tilus.version]: {module.__name__} has no {missing[0]}, which tilevm replaces; it is tested with Tilus 0.2.0"
-                               "\n  fix: pip install tilus==0.2.0")
+    if not missing:
+        return True
+    if _own.ignores_versions:
+        return False
+    raise UnsupportedError(f"error[tilus.version]: {module.__name__} has no {missing[0]}, which tilevm replaces; it is tested with Tilus 0.2.0"
+                           "\n  fix: pip install tilus==0.2.0")
 
 
 def _separate_cache(option: "ModuleType") -> None:
@@ -71,10 +72,12 @@ def _separate_cache(option: "ModuleType") -> None:
 
 
 def _replace_driver(drivers: "Any") -> None:
-    from ._build import build, folder_of
+    from ._build import build, folder_of, refuse_module
     from ._launch import CompiledProgram
 
-    _check_version(drivers)
+    if not _is_known(drivers):
+        return
+    drivers.build_ir_module = refuse_module
     drivers.build_program = build
     drivers.get_cache_dir = folder_of
     drivers.load_compiled_program = CompiledProgram
@@ -82,17 +85,19 @@ def _replace_driver(drivers: "Any") -> None:
 
 
 def _replace_builder(module: "Any") -> None:
-    from . import _lines, _tune
+    from . import _inference, _lines, _tune
     from ._build import build, folder_of
     from ._launch import CompiledProgram
 
-    _check_version(module)
+    if not _is_known(module):
+        return
     module.build_program = build
     module.get_cache_dir = folder_of
     module.load_compiled_program = CompiledProgram
     module.benchmark_func = _tune.measure
     _tune.prepare(module)
     _lines.note_places()
+    _inference.let_rules_end()
 
 
 def _replace_benchmark(utils: "Any") -> None:

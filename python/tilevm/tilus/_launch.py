@@ -1,4 +1,4 @@
-"""What launches a translated program: in the place of Tilus' CompiledProgram."""
+"""Launches translated programs, in the place of Tilus' CompiledProgram."""
 from __future__ import annotations
 
 import json
@@ -72,7 +72,7 @@ def _default_check() -> str:
 
 
 def _pointer(launch: Launch, about: "Dict[str, Any]", value: "Any") -> int:
-    """The address, after the launch was told what lies there."""
+    """The address of an argument. The launch learns which memory it leads to."""
     if value is None:
         return 0
     if isinstance(value, int):
@@ -96,7 +96,7 @@ def _pointer(launch: Launch, about: "Dict[str, Any]", value: "Any") -> int:
 
 
 def _host_view(value: "Any") -> "_arrays.View":
-    """Of a tensor, whatever device it says that it is on: here all are on the host."""
+    """A view of a tensor, whichever device it names: all are on the host."""
     import sys
 
     torch = sys.modules.get("torch")
@@ -107,7 +107,7 @@ def _host_view(value: "Any") -> "_arrays.View":
 
 
 def _workspace(launch: Launch, name: str, about: "Dict[str, Any]", args: "Tuple[Any, ...]") -> int:
-    """Zeros for this launch."""
+    """The address of zeros that live as long as the launch."""
     import ctypes
 
     count = evaluate(about["size"], args)

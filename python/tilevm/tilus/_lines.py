@@ -3,7 +3,7 @@
     note_places()          from here on, in this process and those that it forks
 
 A place is an attribute of the instruction object, because programs cross process boundaries. Passes that make a new instruction of an old one
-hand it on. What prints an instruction or takes it apart does not see it.
+hand it on. Functions that print an instruction or take it apart do not see it.
 """
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _mark_new(builder: "Any", instruction: "Any") -> None:
 
 
 def _hand_on(rewriter: "Any") -> None:
-    """Also of rewriters with a method for one kind of instruction: all are called by visit."""
+    """visit() calls all methods of a rewriter, those for one kind of instruction among them."""
     original = rewriter.visit
 
     def visit(self: "Any", node: "Any") -> "Any":
@@ -82,7 +82,7 @@ def _made_instructions(made: "Any") -> "List[Any]":
 
 
 def places(program: "Any") -> str:
-    """Of all instructions, in order, as text: programs that differ in them only are two."""
+    """The places of all instructions, in order, as text. Two programs may differ in nothing else."""
     from ._scan import instructions
 
     return "\n".join(str(getattr(inst, NAME, "")) for f in program.functions.values() for inst in instructions(f.body))

@@ -5,7 +5,7 @@ from . import _shared
 from ._refuse import Refusal
 from ._registers import without_padding
 from ._translate import Translator, row
-from ._types import element, is_float, sign
+from ._types import dtypes, element, is_float, is_small, sign
 from ._writer import Tile
 
 TYPE_CHECKING = False
@@ -19,15 +19,14 @@ def product(t: Translator, a: Tile, b: Tile, acc: Tile, k: int) -> Tile:
         raise Refusal(f"a matrix product of tensors with {len(a.shape)} dimensions", "use tensors with two dimensions")
     if is_float(a.dtype) != is_float(b.dtype):
         raise Refusal(f"a product of {a.dtype.name} and {b.dtype.name}", "cast one of them")
+    a, b = (t.x.computable(v) if is_small(v.dtype) and is_float(v.dtype) else v for v in (a, b))
     a = without_padding(t, a, (a.shape[0], k), 1, "sum")
     b = without_padding(t, b, (k, b.shape[1]), 0, "sum")
     wanted = acc.dtype
     acc = _accumulator(t, a, acc)
     if is_float(a.dtype):
         if a.dtype.name != b.dtype.name:
-            from tilus.hidet.ir.dtypes import float32
-
-            a, b = t.x.cast(a, float32), t.x.cast(b, float32)
+            a, b = t.x.cast(a, dtypes.float32), t.x.cast(b, dtypes.float32)
         made = t.w.op(f"mmaf {a}, {b}, {acc}", acc.shape, acc.dtype)
     elif element(a.dtype) == "i8" and element(b.dtype) == "i8":
         made = t.w.op(f"mmai {a}, {b}, {acc} {sign(a.dtype)} {sign(b.dtype)}", acc.shape, acc.dtype)
@@ -37,14 +36,12 @@ def product(t: Translator, a: Tile, b: Tile, acc: Tile, k: int) -> Tile:
 
 
 def _accumulator(t: Translator, a: Tile, acc: Tile) -> Tile:
-    """In a type that products of these factors are summed in."""
-    from tilus.hidet.ir.dtypes import float32, int32
-
+    """The accumulator in a type in which products of these factors are summed."""
     if not is_float(a.dtype):
-        return t.x.cast(acc, int32)
+        return t.x.cast(acc, dtypes.int32)
     if element(acc.dtype) in ("f32", "f64") or (element(acc.dtype) == "f16" and element(a.dtype) in ("f16", "f8E4M3FN", "f8E5M2")):
         return acc
-    return t.x.cast(acc, float32)
+    return t.x.cast(acc, dtypes.float32)
 
 
 @row("DotInst", "SimtDotInst")
@@ -54,7 +51,7 @@ def _dot(t: Translator, i: "Any") -> None:
 
 
 def shared_operand(t: Translator, tensor: "Any", kind: str) -> Tile:
-    """Read by an asynchronous product, which a wait of its kind ends."""
+    """A shared tensor that an asynchronous product reads; a wait for that kind of groups ends the read."""
     value, after = _shared.load(t, tensor, t.order.before())
     t.order.start(kind, after)
     return value
@@ -74,17 +71,6 @@ def _wgmma_shared(t: Translator, i: "Any") -> None:
 @row("WgmmaMmaRSInst")
 def _wgmma_register(t: Translator, i: "Any") -> None:
     _wgmma(t, t.register(i.inputs[0]), i)
-
-
-@row("WgmmaCommitGroupInst")
-def _commit(t: Translator, i: "Any") -> None:
-    t.order.commit("wgmma")
-
-
-@row("WgmmaWaitGroupInst")
-def _wait(t: Translator, i: "Any") -> None:
-    """A product is one operation of all four warps: its end is the end for each of them."""
-    t.order.wait("wgmma", t.static(i.n, "the number of groups to leave under way"), "ready")
 
 
 def zeros(t: Translator, shape: "Sequence[int]", dtype: "Any") -> Tile:

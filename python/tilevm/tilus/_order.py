@@ -1,12 +1,12 @@
-"""The order of memory accesses, which Tilus leaves to its program, as tokens: what nothing in the program orders has no token, so that
---check=full finds it (vm.missing_token).
+"""Tokens for the order of memory accesses, which Tilus leaves to its program. An access has no token of another one that the program does not
+order before it, so that --check=full finds the mistake (vm.missing_token).
 
-    ready     what all threads may rely on: accesses before the last sync
+    ready     accesses before the last sync, on which all threads may rely
     since     accesses since then; the next sync adds them to `ready`
     own N     accesses since then whose threads are the same (one layout, one window): each thread is in order with itself
-    KIND M    asynchronous groups: `open` (not committed), 0 (committed last), 1, …, `old`; a wait adds what it waits for to `since`
-    barrier N what completes on a barrier; a wait adds it to `ready` and `since`
-    group N   what a group of threads knows of itself, from one of its bodies to the next
+    KIND M    asynchronous groups: `open` (not committed), 0 (committed last), 1, …, `old`; a wait adds those that it ends to `since`
+    barrier N accesses that complete on a barrier; a wait adds them to `ready`
+    group N   accesses that a group of threads may rely on, from one of its bodies to the next
 
 Each is a key of the state, so that loops carry them.
 """
@@ -27,7 +27,7 @@ class Order:
         """`depths`: for each kind of asynchronous groups, how many of the last ones a wait leaves under way."""
         self.state = state
         self.depths = depths
-        self._single: "List[bool]" = [False]  # is the group one thread, which is in order with itself?
+        self._single: "List[bool]" = [False]  # for each group around: whether it is one thread, which is in order with itself
         self._own: "Dict[Any, str]" = {}
 
     def join(self, *tokens: "Token") -> "Token":
@@ -44,12 +44,12 @@ class Order:
     # --- accesses
 
     def before(self, threads: "Any" = None) -> "Token":
-        """What an access takes. `threads`: which thread does which element, in a form that can be compared; None if that is not known."""
+        """The token that an access takes. `threads`: a key of which thread accesses which element; None if that is not known."""
         own = [self.state[self._own_key(threads)]] if threads is not None else []
         return self.join(self.state["ready"], *own)
 
     def after(self, token: "Token", threads: "Any" = None) -> None:
-        """What it gives."""
+        """Notes the token that an access gives."""
         if self._single[-1]:
             self.add("ready", token)
             return
@@ -81,7 +81,7 @@ class Order:
         self.add(f"{kind} old", newest)
 
     def wait(self, kind: str, left: int, to: str = "since") -> None:
-        """For all but the last `left` groups."""
+        """Ends all but the last `left` groups."""
         none = self.state.none()
         names = [f"{kind} old", *(f"{kind} {i}" for i in range(left, self.depths.get(kind, 0)))]
         self.add(to, *(self.state[name] for name in names))
@@ -92,7 +92,7 @@ class Order:
 
     @contextlib.contextmanager
     def group(self, name: str, threads: int) -> "Iterator[None]":
-        """Around the body of one."""
+        """A context for the body of a group."""
         outer, since = self.state["ready"], self.state["since"]
         self.state["ready"] = self.join(outer, self.state[name])
         self.state["since"] = self.state.none()

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import re
 
-from . import _shared
+from . import _shared, _tmem
 from ._refuse import Refusal
 from ._scan import kind
 from ._translate import Translator, row
-from ._types import element, is_bool, is_float, is_small, padded
+from ._types import dtypes, element, is_bool, is_float, is_padded, is_small
 from ._writer import Tile
 
 TYPE_CHECKING = False
@@ -34,13 +34,11 @@ def _print(t: Translator, condition: "Any", text: str, values: "List[Tile]") -> 
 
 
 def _printable(t: Translator, value: Tile) -> Tile:
-    """As C passes it to printf."""
-    from tilus.hidet.ir.dtypes import float32, int32
-
+    """The value as C passes it to printf."""
     if is_bool(value.dtype) or is_small(value.dtype):
-        return t.x.cast(value, int32)
+        return t.x.cast(value, dtypes.int32)
     if is_float(value.dtype) and element(value.dtype) not in ("f32", "f64"):
-        return t.x.cast(value, float32)
+        return t.x.cast(value, dtypes.float32)
     return value
 
 
@@ -72,6 +70,8 @@ def _print_tensor(t: Translator, i: "Any") -> None:
         where = "shared_tile"
     elif kind(tensor) == "RegisterTensor":
         value, where = t.register(tensor), "register_tile"
+    elif kind(tensor) == "TMemoryTensor":
+        value, where = _tmem.read(t, tensor), "register_tile"  # Tilus loads it into registers to print it
     else:
         raise Refusal(f"print_tensor of a {kind(tensor)}", "load it into registers first")
     text, values = _elements(t, value, tensor, i.fmt)
@@ -80,7 +80,7 @@ def _print_tensor(t: Translator, i: "Any") -> None:
 
 
 def _elements(t: Translator, value: Tile, tensor: "Any", fmt: "Any") -> "Tuple[str, List[Tile]]":
-    if padded(tensor.shape) != tuple(tensor.shape):
+    if is_padded(tensor.shape):
         raise Refusal(f"print_tensor of the shape {list(tensor.shape)}", "print parts whose sizes are powers of two")
     default = "%5.2f" if is_float(tensor.dtype) else "%3d"
     return fmt or _FORMATS.get(tensor.dtype.name, default), [_printable(t, value)]

@@ -1,4 +1,4 @@
-"""What is said of a program that cannot be run: a code, the line of Python, what would work.
+"""Errors for a program that cannot be run: a code, the line of Python, and a version that would work.
 
     kernel.py:12:9: error[tilus.unsupported]: multicast: …
       fix: …
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Refusal(Exception):
-    """Inside of the translator, which adds the place."""
+    """Raised inside of the translator, which adds the place."""
 
     def __init__(self, what: str, fix: str, code: str = "unsupported") -> None:
-        """`code`: "unsupported" of one schedule, maybe; "groups" and "cluster" of all."""
+        """`code`: "unsupported" may concern one schedule; "groups" and "cluster" concern all of a script."""
         super().__init__(what)
         self.what, self.fix, self.code = what, fix, code
 

@@ -1,11 +1,15 @@
 """Instructions on register tensors: arithmetic, casts, shapes, slices, reductions, scans."""
 from __future__ import annotations
 
+import math
+
 from ._expr import compare
 from ._refuse import Refusal
 from ._scan import kind
+from ._scratch import numbers, rearranged
 from ._translate import Translator, row
-from ._types import element, is_float, padded, sign
+from ._types import dtypes, element, is_float, is_padded, sign
+from ._window import offset_of
 from ._writer import Tile
 
 TYPE_CHECKING = False
@@ -92,23 +96,21 @@ def _ones(t: Translator, i: "Any") -> None:
 
 @row("ReshapeRegisterInst")
 def _reshape(t: Translator, i: "Any") -> None:
-    t.define(i.output, reshaped(t, t.register(i.inputs[0]), i.inputs[0].shape, i.output.shape))
-
-
-def reshaped(t: Translator, x: Tile, old: "Sequence[int]", new: "Sequence[int]") -> Tile:
-    """In row-major order. Errors: Refusal where padding lies between elements."""
-    if padded(old) != tuple(old) or padded(new) != tuple(new):
-        if [n for n in old if n != 1] != [n for n in new if n != 1]:
-            raise Refusal(f"a reshape of {list(old)} to {list(new)}, sizes that are no powers of two", "use sizes that are powers of two")
-    return t.w.reshape(x, new)
+    """Elements keep their row-major order. If there is padding between them, they go through memory."""
+    x, old, new = t.register(i.inputs[0]), i.inputs[0].shape, i.output.shape
+    same = [n for n in old if n != 1] == [n for n in new if n != 1]
+    if same or not (is_padded(old) or is_padded(new)):
+        t.define(i.output, t.w.reshape(x, new))
+    else:
+        t.define(i.output, rearranged(t, x, numbers(t, old), numbers(t, new), math.prod(old)))
 
 
 @row("RepeatInst", "RepeatInterleaveInst")
 def _repeat(t: Translator, i: "Any") -> None:
-    """Each dimension as two, of which the new one is broadcast."""
+    """Each dimension becomes two, and the new one is broadcast."""
     x, old, new = t.register(i.inputs[0]), i.inputs[0].shape, i.output.shape
-    if padded(new) != tuple(new):
-        raise Refusal(f"a tensor repeated to {list(new)}, sizes that are no powers of two", "use sizes that are powers of two")
+    if is_padded(new):
+        raise Refusal(f"a tensor repeated to {list(new)}, sizes that are not powers of two", "use sizes that are powers of two")
     old = (1,) * (len(new) - len(old)) + tuple(old)
     whole = kind(i) == "RepeatInst"
     apart: "List[int]" = []
@@ -130,25 +132,36 @@ def _slice(t: Translator, i: "Any") -> None:
 
 
 def extract(t: Translator, x: Tile, window: "Sequence[int]", offsets: "Sequence[Any]") -> Tile:
-    """A window of a tile at any offset. Errors: Refusal for one that does not lie on multiples of its size."""
-    if padded(window) != tuple(window):
+    """A window of a tile; offsets are expressions, tiles or numbers. Errors: Refusal for one that does not begin on a multiple of its size."""
+    indices = _window_indices(t, x, window, offsets)
+    return t.w.op(f"extract {x}[{indices}]", window, x.dtype, typed=True)
+
+
+def insert(t: Translator, part: Tile, x: Tile, window: "Sequence[int]", offsets: "Sequence[Any]") -> Tile:
+    """The tile with such a window replaced."""
+    indices = _window_indices(t, x, window, offsets)
+    return t.w.op(f"insert {t.w.reshape(part, window)}, {x}[{indices}]", x.shape, x.dtype)
+
+
+def _window_indices(t: Translator, x: Tile, window: "Sequence[int]", offsets: "Sequence[Any]") -> str:
+    """The number of the window in each dimension. An assertion of the kernel checks offsets that are known at run time only."""
+    if is_padded(window):
         raise Refusal(f"a window of the sizes {list(window)}", "use sizes that are powers of two")
-    indices = [_window_number(t, offset, size, whole) for offset, size, whole in zip(offsets, window, x.shape)]
-    return t.w.op(f"extract {x}[{', '.join(map(str, indices))}]", window, x.dtype, typed=True)
-
-
-def _window_number(t: Translator, offset: "Any", size: int, whole: int) -> Tile:
-    from tilus.hidet.ir.dtypes import int32
-
-    if size == whole:
-        return t.x.number(0, int32)
-    value = getattr(offset, "value", None)
-    if isinstance(value, int):
-        if value % size:
-            raise Refusal(f"a window of {size} elements at {value}", "begin windows of register tensors at multiples of their size")
-        return t.x.number(value // size, int32)
-    at = t.x.cast(t.x.value(offset), int32)
-    return at if size == 1 else t.x.op("divi", at, t.x.number(size, int32), dtype=int32, words=" signed")
+    indices = []
+    for expr, size, whole in zip(offsets, window, x.shape):
+        offset = 0 if size == whole else offset_of(t, expr)
+        if isinstance(offset, int):
+            if offset % size:
+                raise Refusal(f"a window of {size} elements at {offset}", "begin windows of register tensors at multiples of their size")
+            indices.append(t.x.number(offset // size, dtypes.int32))
+            continue
+        if size > 1:
+            rest = t.x.op("andi", offset, t.x.number(size - 1, offset.dtype), dtype=offset.dtype)
+            right = compare(t.x, "equal", rest, t.x.number(0, rest.dtype))
+            t.w.put(f'assert {right}, "a window of {size} elements of registers does not begin at a multiple of its size"')
+            offset = t.x.op("divi", offset, t.x.number(size, offset.dtype), dtype=offset.dtype, words=" signed")
+        indices.append(t.x.cast(offset, dtypes.int32))
+    return ", ".join(map(str, indices))
 
 
 @row("SliceAssignInst")
@@ -160,14 +173,6 @@ def _slice_assign(t: Translator, i: "Any") -> None:
     t.define(target, insert(t, t.x.cast(t.register(source), target.dtype), x, window, i.offsets))
 
 
-def insert(t: Translator, part: Tile, x: Tile, window: "Sequence[int]", offsets: "Sequence[Any]") -> Tile:
-    """The tile with a window replaced."""
-    if padded(window) != tuple(window):
-        raise Refusal(f"a window of the sizes {list(window)}", "use sizes that are powers of two")
-    indices = [_window_number(t, offset, size, whole) for offset, size, whole in zip(offsets, window, x.shape)]
-    return t.w.op(f"insert {t.w.reshape(part, window)}, {x}[{', '.join(map(str, indices))}]", x.shape, x.dtype)
-
-
 # --- reductions
 
 
@@ -176,7 +181,7 @@ def _bits(dtype: "Any") -> int:
 
 
 def _extreme(dtype: "Any", low: bool) -> str:
-    """The smallest or largest number of a type."""
+    """The smallest number of a type (low) or the largest one."""
     if is_float(dtype):
         return "-inf" if low else "inf"
     if sign(dtype) == "unsigned":
@@ -208,7 +213,7 @@ def _combiner(dtype: "Any", op: str, a: str, b: str) -> str:
 
 
 def combine(t: Translator, mnemonic: str, x: Tile, dim: int, op: str, shape: "Sequence[int]") -> Tile:
-    """`reduce` or `scan` along a dimension."""
+    """Writes `reduce` or `scan` along a dimension. `shape` is that of the result."""
     made = Tile(t.w.name(), shape, x.dtype)
     e, a, b = element(x.dtype), t.w.name(), t.w.name()
     more = " reverse=false" if mnemonic == "scan" else ""
@@ -221,13 +226,9 @@ def combine(t: Translator, mnemonic: str, x: Tile, dim: int, op: str, shape: "Se
 
 
 def without_padding(t: Translator, x: Tile, shape: "Sequence[int]", dim: int, op: str) -> Tile:
-    """The tile with the identity where it is larger than the tensor, along a dimension."""
-    from tilus.hidet.ir.dtypes import int32
-
-    if x.shape[dim] == shape[dim]:
-        return x
-    inside = compare(t.x, "less_than", t.iota(dim, shape, int32), t.x.number(shape[dim], int32))
-    return t.x.op("select", inside, x, t.w.constant(_IDENTITY[op](x.dtype), x.dtype), dtype=x.dtype)
+    """The tile, with the identity of an operation in the padding along a dimension."""
+    inside = t.inside(dim, shape)
+    return x if inside is None else t.x.op("select", inside, x, t.w.constant(_IDENTITY[op](x.dtype), x.dtype), dtype=x.dtype)
 
 
 @row("ReduceInst")
@@ -235,28 +236,21 @@ def _reduce(t: Translator, i: "Any") -> None:
     x = t.register(i.inputs[0])
     if i.op in ("any", "all"):
         x = t.x.truth(x)
-    wide = _computed(t, x, i.op)
+    wide = t.x.computable(x)
     shape = [n for d, n in enumerate(wide.shape) if d != i.dim]
     done = combine(t, "reduce", without_padding(t, wide, i.inputs[0].shape, i.dim, i.op), i.dim, i.op, shape)
     t.define(i.output, t.w.reshape(t.x.cast(done, i.output.dtype), i.output.shape))
 
 
-def _computed(t: Translator, x: Tile, op: str) -> Tile:
-    """In a type that has arithmetic."""
-    from tilus.hidet.ir.dtypes import float32
-
-    return t.x.cast(x, float32) if is_float(x.dtype) and element(x.dtype) not in ("f16", "bf16", "f32", "f64") else x
-
-
 @row("ScanInst")
 def _scan(t: Translator, i: "Any") -> None:
-    x = _computed(t, t.register(i.inputs[0]), i.op)
+    x = t.x.computable(t.register(i.inputs[0]))
     scanned = _exclusive(t, x, i.dim, i.op) if i.exclusive else combine(t, "scan", x, i.dim, i.op, x.shape)
     t.define(i.output, scanned)
 
 
 def _exclusive(t: Translator, x: Tile, dim: int, op: str) -> Tile:
-    """Scans pairs: what precedes the last element of a run, and the whole run. Of two runs (p, a) and (q, b) that is (a + q, a + b)."""
+    """Scans pairs of a run's sum without its last element, and its whole sum. Two runs (p, a) and (q, b) make (a + q, a + b)."""
     e, identity = element(x.dtype), _IDENTITY[op](x.dtype)
     before, whole = Tile(t.w.name(), x.shape, x.dtype), Tile(t.w.name(), x.shape, x.dtype)
     q, p, b, a = (t.w.name() for _ in range(4))  # the element of an operand, then the accumulator
@@ -269,5 +263,3 @@ def _exclusive(t: Translator, x: Tile, dim: int, op: str) -> Tile:
         t.w.put(f"yield {first}, {second}")
     return before
 
-
-__all__ = ["combine", "extract", "insert", "reshaped", "without_padding"]

@@ -1,7 +1,7 @@
-"""Facts of a whole function that its translation needs before it begins.
+"""Facts of a function that its translation needs before it begins.
 
     statements(stmt)          all of them, in order
-    changed(body)             variables and tensors that it assigns: what a loop carries
+    changed(body)             variables and tensors that it assigns, which a loop carries
     leaves(body)              whether it ends the loop around it before its time
     depths(function)          of asynchronous groups
     roots(function)           of each shared tensor the allocation that it is a part of
@@ -16,8 +16,11 @@ _BODIES = ("body", "then_body", "else_body")
 # Instructions that make another name for a part of their first input.
 _PARTS = ("SliceSharedInst", "ReshapeSharedInst", "PermuteSharedInst")
 _TMEM_PARTS = ("Tcgen05SliceInst", "Tcgen05ViewInst")
-_WAITS = {"CopyAsyncWaitGroupInst": "copy", "CopyAsyncTensorWaitGroupInst": "tma", "CopyAsyncBulkWaitGroupInst": "bulk",
-          "WgmmaWaitGroupInst": "wgmma"}
+# Families of asynchronous groups, by the instructions that commit them and wait for them.
+COMMITS = {"CopyAsyncCommitGroupInst": "copy", "CopyAsyncTensorCommitGroupInst": "tma", "CopyAsyncBulkCommitGroupInst": "bulk",
+           "WgmmaCommitGroupInst": "wgmma"}
+WAITS = {"CopyAsyncWaitGroupInst": "copy", "CopyAsyncTensorWaitGroupInst": "tma", "CopyAsyncBulkWaitGroupInst": "bulk",
+         "WgmmaWaitGroupInst": "wgmma"}
 
 
 def kind(node: "Any") -> str:
@@ -45,7 +48,7 @@ def instructions(stmt: "Any") -> "Iterator[Any]":
 
 
 def changed(body: "Any", tmem_root: "Dict[Any, Any]") -> "List[Any]":
-    """In order, each once."""
+    """The variables and tensors that a body assigns, in order, each once."""
     found: "Dict[Any, None]" = {}
     for s in statements(body):
         if kind(s) == "AssignStmt":
@@ -73,7 +76,7 @@ def depths(function: "Any") -> "Dict[str, int]":
     """For each kind of asynchronous groups, the largest number that a wait leaves under way."""
     found: "Dict[str, int]" = {}
     for inst in instructions(function.body):
-        name = _WAITS.get(kind(inst))
+        name = WAITS.get(kind(inst))
         if name:
             n = inst.n if isinstance(inst.n, int) else getattr(inst.n, "value", 0)
             found[name] = max(found.get(name, 0), int(n))
@@ -95,7 +98,7 @@ def tmem_roots(function: "Any") -> "Dict[Any, Any]":
 
 
 def base_of(pointer: "Any", lets: "Dict[Any, Any]") -> "Any":
-    """What a pointer is computed from: a parameter, as a rule."""
+    """The pointer that another one is computed from: a parameter, as a rule."""
     while True:
         if pointer in lets:
             pointer = lets[pointer]
@@ -114,7 +117,7 @@ def _leads_to_pointer(expr: "Any", lets: "Dict[Any, Any]") -> bool:
 
 
 def bound_once(function: "Any") -> "Dict[Any, Any]":
-    """Expressions of variables of let statements, and of pointers to elements."""
+    """The expressions of variables that let statements bind."""
     found: "Dict[Any, Any]" = {}
     for s in statements(function.body):
         if kind(s) == "LetStmt":
@@ -123,7 +126,7 @@ def bound_once(function: "Any") -> "Dict[Any, Any]":
 
 
 class Memory:
-    """Which memory a tensor is a part of, and which memory the program writes: only that needs an order."""
+    """Which memory a tensor is a part of, and which memory the program writes. Other memory needs no order."""
 
     # Instructions that write their first input, and those that write what a pointer leads to.
     _WRITE = ("StoreGlobalInst", "StoreSharedInst", "StoreSharedScatterInst", "StoreGlobalScatterInst", "CopyAsyncInst", "CopyAsyncGenericInst",
@@ -162,6 +165,6 @@ class Memory:
 
 
 def layout_key(tensor: "Any") -> "Any":
-    """Which thread has which element of a register tensor, to be compared; None where that is not known."""
+    """A key of which thread has which element of a register tensor; None if that is not known."""
     layout = getattr(tensor, "optional_layout", None)
     return None if layout is None else (tuple(layout.shape), tuple(layout.mode_shape), tuple(layout.spatial_modes), tuple(layout.local_modes))

@@ -1,55 +1,130 @@
 """Shared memory: one `alloc_shared` for each allocation, at the top of the kernel, and views of its parts.
 
-A part is a window of the allocation (an offset and a size in each dimension) whose dimensions are permuted, left out or added with size 1. An
-allocation that the program reshapes otherwise, or cuts into windows that are no powers of two, is flat: one dimension, whose elements are
-gathered and scattered by their numbers. Swizzles of shared layouts do not change values.
+A part is a window of the allocation whose dimensions are permuted, left out or added with size 1. An allocation is flat if the program
+reshapes it otherwise, or cuts windows from it whose sizes are not powers of two. A flat one has one dimension, and its elements are gathered
+and scattered by their numbers. Swizzles of shared layouts do not change values.
 """
 from __future__ import annotations
+
+import math
 
 from . import _scan
 from ._refuse import Refusal
 from ._scan import kind
 from ._translate import Translator, row
-from ._types import element, padded
+from ._types import dtypes, element, is_padded, padded
+from ._window import Window, as_tile, offset_of, plus
 from ._writer import Tile, Token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Optional, Sequence, Tuple
+    from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+    from ._window import Offset
 
 
 class Root:
-    def __init__(self, name: str, shape: "Sequence[int]", dtype: "Any", flat: bool) -> None:
-        self.name, self.shape, self.dtype, self.flat = name, tuple(shape), dtype, flat
-        self.size = 1
-        for n in shape:
-            self.size *= n
+    """An allocation: the name of its tensor view, its shape, and the type of its elements."""
+
+    def __init__(self, name: str, shape: "Sequence[int]", dtype: "Any") -> None:
+        self.name, self.shape, self.dtype = name, tuple(shape), dtype
+
+    @property
+    def type(self) -> str:
+        """The type of the tensor view."""
+        return (f"tensor_view<{''.join(f'{n}x' for n in self.shape)}{element(self.dtype)}, "
+                f"strides=[{','.join(map(str, _row_major(self.shape)))}], shared>")
 
 
 class Part:
-    """Of an allocation. `offsets` has a tile or None (0) for each of its dimensions, `sizes` the window's. `dims` has, for each dimension of
-    the part, that of the allocation, or None for one of size 1. Of a flat one, `base` is the number of the first element, and each dimension
-    of the part has a size and a stride."""
+    """A window of an allocation."""
 
-    def __init__(self, root: Root, offsets: "Sequence[Optional[Tile]]", sizes: "Sequence[int]", dims: "Sequence[Optional[int]]",
-                 base: "Optional[Tile]" = None, steps: "Sequence[Tuple[int, int]]" = ()) -> None:
-        self.root, self.offsets, self.sizes, self.dims = root, list(offsets), list(sizes), list(dims)
-        self.base, self.steps = base, list(steps)
+    def __init__(self, root: Root, window: Window) -> None:
+        self.root, self.window = root, window
 
     @property
     def shape(self) -> "Tuple[int, ...]":
-        if self.root.flat:
-            return tuple(size for size, _ in self.steps)
-        return tuple(1 if d is None else self.sizes[d] for d in self.dims)
+        return self.window.shape
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the allocation itself, its dimensions in order."""
+        return self.window.is_whole and self.window.dims == list(range(len(self.root.shape)))
+
+    def slice(self, t: Translator, offsets: "Sequence[Any]", kept: "Dict[int, int]") -> "Part":
+        return Part(self.root, self.window.slice(t, offsets, kept))
+
+    def permuted(self, dims: "Sequence[int]") -> "Part":
+        return Part(self.root, self.window.permuted(dims))
+
+    def reshaped(self, shape: "Sequence[int]") -> "Part":
+        return Part(self.root, self.window.reshaped(shape))
+
+    def key(self) -> "Tuple[str, ...]":
+        """A key of windows: two with one key have no element at different places. A dimension of size 1 has one place only."""
+        w = self.window
+        return tuple(str(offset) for offset, n, whole in zip(w.offsets, w.sizes, w.whole) if 1 < n < whole) + tuple(map(str, w.dims))
+
+
+class FlatPart:
+    """Elements of a flat allocation: `base` is the number of the first one, `steps` has a size and a stride for each dimension.
+
+    `places` are the offsets of slices that have several elements of a dimension, but not all."""
+
+    def __init__(self, root: Root, base: "Offset", steps: "Sequence[Tuple[int, int]]", places: "Tuple[str, ...]" = ()) -> None:
+        self.root, self.base, self.steps, self.places = root, base, list(steps), places
+
+    @property
+    def shape(self) -> "Tuple[int, ...]":
+        return tuple(size for size, _ in self.steps)
+
+    def slice(self, t: Translator, offsets: "Sequence[Any]", kept: "Dict[int, int]") -> "FlatPart":
+        base, places = self.base, self.places
+        for d, (expr, (size, step)) in enumerate(zip(offsets, self.steps)):
+            offset = offset_of(t, expr)
+            places += (str(offset),) if 1 < kept.get(d, 1) < size else ()
+            if step != 1:
+                offset = offset * step if isinstance(offset, int) else t.x.op("muli", offset, t.x.number(step, offset.dtype), dtype=offset.dtype)
+            base = plus(t, base, offset)
+        return FlatPart(self.root, base, [(size, self.steps[d][1]) for d, size in kept.items()], places)
+
+    def permuted(self, dims: "Sequence[int]") -> "FlatPart":
+        return FlatPart(self.root, self.base, [self.steps[d] for d in dims], self.places)
+
+    def reshaped(self, shape: "Sequence[int]") -> "FlatPart":
+        """Errors: Refusal for a part with gaps."""
+        if [s for n, s in self.steps if n != 1] != [s for n, s in zip(self.shape, _row_major(self.shape)) if n != 1]:
+            raise Refusal("a reshape of a part of shared memory that is not contiguous", "reshape before slicing and transposing")
+        return FlatPart(self.root, self.base, list(zip(shape, _row_major(shape))), self.places)
+
+    def key(self) -> "Tuple[str, ...]":
+        return *map(str, self.steps), *self.places
+
+    def numbers(self, t: Translator, along: "Optional[Tuple[int, Tile]]" = None) -> Tile:
+        """The numbers of the elements, as a tile of int64 in one dimension: -1 where sizes are padded.
+
+        `along`: a dimension, and a tile of coordinates in it, which replace those of the part. A coordinate outside of it gives -1."""
+        int64 = dtypes.int64
+        shape = self.shape if along is None else tuple(along[1].shape)
+        total: "Offset" = self.base
+        inside: "Optional[Tile]" = None
+        for d, (size, step) in enumerate(self.steps):
+            if along is not None and d == along[0]:
+                line = t.x.int64(along[1])
+                inside = t.x.op("cmpi less_than", line, t.x.number(size, int64), dtype=dtypes.boolean, words=", unsigned")
+            else:
+                line = t.iota(d, shape, int64)
+                inside = t.both(inside, t.inside(d, shape)) if along is None else inside
+            total = plus(t, total, line if step == 1 else t.x.op("muli", line, t.x.number(step, int64), dtype=int64))
+        numbers = as_tile(t, total)
+        if inside is not None:
+            numbers = t.x.op("select", inside, numbers, t.x.number(-1, int64), dtype=int64)
+        wide = t.w.broadcast(numbers, shape)
+        return t.w.reshape(wide, (wide.count,))
 
 
 def _row_major(shape: "Sequence[int]") -> "List[int]":
-    strides: "List[int]" = []
-    step = 1
-    for size in reversed(shape):
-        strides.insert(0, step)
-        step *= size
-    return strides
+    return [math.prod(shape[d + 1:]) for d in range(len(shape))]
 
 
 def _without_ones(shape: "Sequence[int]") -> "List[int]":
@@ -63,7 +138,7 @@ def _is_flat(t: Translator, tensor: "Any") -> bool:
                 continue
             if kind(inst) == "ReshapeSharedInst" and _without_ones(inst.inputs[0].shape) != _without_ones(inst.output.shape):
                 return True
-            if kind(inst) == "SliceSharedInst" and any(n not in tensor.shape and padded([n]) != (n,) for n in inst.output.shape):
+            if kind(inst) == "SliceSharedInst" and any(n not in tensor.shape and is_padded([n]) for n in inst.output.shape):
                 return True
             if "Scatter" in kind(inst) and part is inst.inputs[0] and tuple(part.shape) != tuple(tensor.shape):
                 return True
@@ -71,181 +146,110 @@ def _is_flat(t: Translator, tensor: "Any") -> bool:
 
 
 def allocate(t: Translator, i: "Any") -> None:
-    """At the top of the kernel; the instruction itself does nothing more."""
-    shape = i.output.shape
-    root = Root(t.w.name(), shape, i.output.dtype, _is_flat(t, i.output))
-    sizes = (root.size,) if root.flat else shape
-    e = element(i.output.dtype)
-    t.w.put(f"{root.name} = alloc_shared alignment = 128 : tensor_view<{''.join(f'{n}x' for n in sizes)}{e}, "
-            f"strides=[{','.join(map(str, _row_major(sizes)))}], shared>")
-    t.views[i.output] = Part(root, [None] * len(shape), shape, range(len(shape)), None, list(zip(shape, _row_major(shape))))
+    """Writes the allocation of an AllocateSharedInst, at the top of the kernel."""
+    shape, dtype = i.output.shape, i.output.dtype
+    if not shape:
+        raise Refusal("shared memory without dimensions", "give the tensor a shape")
+    flat = _is_flat(t, i.output)
+    root = Root(t.w.name(), (math.prod(shape),) if flat else shape, dtype)
+    t.w.put(f"{root.name} = alloc_shared alignment = 128 : {root.type}")
+    t.views[i.output] = FlatPart(root, 0, list(zip(shape, _row_major(shape)))) if flat else Part(root, Window.all_of(shape))
 
 
 @row("AllocateSharedInst")
 def _allocate(t: Translator, i: "Any") -> None:
-    """It is there already (allocate)."""
+    """The top of the kernel has it already (allocate)."""
 
 
 @row("SliceSharedInst")
 def _slice(t: Translator, i: "Any") -> None:
-    part: Part = t.views[i.inputs[0]]
-    kept = dict(zip(i.dims, i.output.shape))
-    values = [t.x.int64(offset) for offset in i.offsets]
-    if part.root.flat:
-        base = part.base
-        for value, (_, step) in zip(values, part.steps):
-            base = _plus(t, base, value if step == 1 else t.x.op("muli", value, t.x.number(step, value.dtype), dtype=value.dtype))
-        t.views[i.output] = Part(part.root, (), (), (), base, [(size, part.steps[d][1]) for d, size in kept.items()])
-        return
-    offsets, sizes = list(part.offsets), list(part.sizes)
-    for d, (offset, value) in enumerate(zip(i.offsets, values)):
-        at = part.dims[d]
-        if at is None:
-            continue
-        if getattr(offset, "value", None) != 0:
-            offsets[at] = _plus(t, offsets[at], value)
-        sizes[at] = kept.get(d, 1)
-    t.views[i.output] = Part(part.root, offsets, sizes, [part.dims[d] for d in kept])
-
-
-def _plus(t: Translator, a: "Optional[Tile]", b: Tile) -> Tile:
-    return b if a is None else t.x.op("addi", a, b, dtype=b.dtype)
+    t.views[i.output] = t.views[i.inputs[0]].slice(t, i.offsets, dict(zip(i.dims, i.output.shape)))
 
 
 @row("PermuteSharedInst")
 def _permute(t: Translator, i: "Any") -> None:
-    part: Part = t.views[i.inputs[0]]
-    dims = () if part.root.flat else [part.dims[d] for d in i.dims]
-    t.views[i.output] = Part(part.root, part.offsets, part.sizes, dims, part.base, [part.steps[d] for d in i.dims] if part.root.flat else ())
+    t.views[i.output] = t.views[i.inputs[0]].permuted(i.dims)
 
 
 @row("ReshapeSharedInst")
 def _reshape(t: Translator, i: "Any") -> None:
-    part: Part = t.views[i.inputs[0]]
-    new = i.output.shape
-    if part.root.flat:
-        if [s for n, s in part.steps if n != 1] != [s for n, s in zip(part.shape, _row_major(part.shape)) if n != 1]:
-            raise Refusal("a reshape of a part of shared memory that is not contiguous", "reshape before slicing and transposing")
-        t.views[i.output] = Part(part.root, (), (), (), part.base, list(zip(new, _row_major(new))))
-        return
-    real = [d for d, n in zip(part.dims, part.shape) if n != 1]
-    t.views[i.output] = Part(part.root, part.offsets, part.sizes, [None if n == 1 else real.pop(0) for n in new])
+    t.views[i.output] = t.views[i.inputs[0]].reshaped(i.output.shape)
 
 
 # --- accesses
 
 
-class Access:
-    """A view of a part, its indices, and how tiles of the view become tiles of the part."""
+class _WindowAccess:
+    """A view of a window, its indices, and how tiles of the view become tiles of the part."""
 
     def __init__(self, t: Translator, part: Part) -> None:
-        self.t, self.part = t, part
-        self.shape: "Tuple[int, ...]" = ()  # of the view's tiles
-        self.indices = ""
-        self.view = self._gather() if part.root.flat else self._window()
-
-    def _window(self) -> str:
-        t, part = self.t, self.part
-        self.shape = padded(part.sizes)
-        if not part.root.shape:
-            raise Refusal("shared memory without dimensions", "give the tensor a shape")
-        aligned = all(offset is None or n == 1 for offset, n in zip(part.offsets, part.sizes))
-        sizes = "x".join(map(str, self.shape))
+        self.t, self.part, window = t, part, part.window
+        self.shape = padded(window.sizes)  # the shape of the view's tiles
+        aligned = all(offset == 0 or n == 1 for offset, n in zip(window.offsets, window.sizes))
         steps = "" if aligned else f", traversal_strides=[{','.join('1' for _ in self.shape)}]"
         kind = "partition_view" if aligned else "strided_view"
-        name = t.w.name()
-        tensor = (f"tensor_view<{''.join(f'{n}x' for n in part.root.shape)}{element(part.root.dtype)}, "
-                  f"strides=[{','.join(map(str, _row_major(part.root.shape)))}], shared>")
-        t.w.put(f"{name} = make_{kind} {part.root.name} : {kind}<tile=({sizes}){steps}, padding_value = zero, {tensor}>")
-        zero = t.x.number(0, _int64())
-        self.indices = ", ".join(str(zero if offset is None else offset) for offset in part.offsets)
-        return name
-
-    def numbers(self, along: "Optional[Tuple[int, Tile]]" = None) -> Tile:
-        """Of the elements in a flat allocation, -1 where sizes are padded; `along`: the coordinates of one dimension."""
-        t, part = self.t, self.part
-        from ._expr import compare
-
-        int64 = _int64()
-        shape = part.shape if along is None else tuple(along[1].shape)
-        total: "Optional[Tile]" = None
-        inside: "Optional[Tile]" = None
-        for d, (_, step) in enumerate(part.steps):
-            line = t.iota(d, shape, int64)
-            if along is None and line.shape[d] != part.shape[d]:
-                here = compare(t.x, "less_than", line, t.x.number(part.shape[d], int64))
-                inside = here if inside is None else t.x.op("andi", inside, here, dtype=here.dtype)
-            if along is not None and d == along[0]:
-                line = t.x.int64(along[1])
-                inside = t.x.op("cmpi less_than", line, t.x.number(part.shape[d], int64), dtype=_boolean(), words=", unsigned")
-            line = line if step == 1 else t.x.op("muli", line, t.x.number(step, int64), dtype=int64)
-            total = line if total is None else t.x.op("addi", total, line, dtype=int64)
-        total = t.x.number(0, int64, ()) if total is None else total
-        total = total if part.base is None else t.x.op("addi", total, part.base, dtype=int64)
-        if inside is not None:
-            total = t.x.op("select", inside, total, t.x.number(-1, int64), dtype=int64)
-        wide = t.w.broadcast(total, shape)
-        count = 1
-        for n in wide.shape:
-            count *= n
-        return t.w.reshape(wide, (count,))
-
-    def _gather(self) -> str:
-        t, part = self.t, self.part
-        numbers = self.numbers()
-        self.shape, self.indices = numbers.shape, str(numbers)
-        name = t.w.name()
-        t.w.put(f"{name} = make_gather_scatter_view {part.root.name} : gather_scatter_view<tile=({numbers.shape[0]}), padding_value = zero, "
-                f"tensor_view<{part.root.size}x{element(part.root.dtype)}, strides=[1], shared>, sparse_dim=0>")
-        return name
+        self.view = t.w.name()
+        t.w.put(f"{self.view} = make_{kind} {part.root.name} : {kind}<tile=({'x'.join(map(str, self.shape))}){steps}, padding_value = zero, "
+                f"{part.root.type}>")
+        self.indices = ", ".join(str(as_tile(t, offset)) for offset in window.offsets)
 
     def to_part(self, tile: Tile) -> Tile:
-        """A tile of the view, as one of the part."""
-        if self.part.root.flat:
-            return self.t.w.reshape(tile, self.part.shape)
-        order = self._order()
+        order = self.part.window.order()
         if order != sorted(order):
             tile = self.t.w.op(f"permute {tile} {order}", tuple(tile.shape[d] for d in order), tile.dtype)
         return self.t.w.reshape(tile, self.part.shape)
 
     def from_part(self, tile: Tile) -> Tile:
-        """The other way."""
-        tile = self.t.w.broadcast(tile, self.part.shape) if not tile.shape and self.part.shape else tile
-        if self.part.root.flat:
-            return self.t.w.reshape(tile, self.shape)
-        order = self._order()
+        tile = self.t.w.broadcast(tile, self.part.shape) if not tile.shape else tile
+        order = self.part.window.order()
         if order == sorted(order):
             return self.t.w.reshape(tile, self.shape)
         tile = self.t.w.reshape(tile, tuple(self.shape[d] for d in order))
-        back = [order.index(d) for d in range(len(order))]
-        return self.t.w.op(f"permute {tile} {back}", self.shape, tile.dtype)
+        return self.t.w.op(f"permute {tile} {[order.index(d) for d in range(len(order))]}", self.shape, tile.dtype)
 
-    def _order(self) -> "List[int]":
-        """Of all dimensions of the allocation: those that the part has, in its order, the others (of size 1) in front."""
-        kept = [d for d in self.part.dims if d is not None]
-        return [d for d in range(len(self.shape)) if d not in kept] + kept
+
+class _FlatAccess:
+    """The same for elements that are gathered by their numbers."""
+
+    def __init__(self, t: Translator, part: FlatPart) -> None:
+        self.t, self.part = t, part
+        numbers = part.numbers(t)
+        self.shape, self.indices = numbers.shape, str(numbers)
+        self.view = t.w.name()
+        t.w.put(f"{self.view} = make_gather_scatter_view {part.root.name} : gather_scatter_view<tile=({numbers.count}), padding_value = zero, "
+                f"{part.root.type}, sparse_dim=0>")
+
+    def to_part(self, tile: Tile) -> Tile:
+        return self.t.w.reshape(tile, self.part.shape)
+
+    def from_part(self, tile: Tile) -> Tile:
+        tile = self.t.w.broadcast(tile, self.part.shape) if not tile.shape else tile
+        return self.t.w.reshape(tile, self.shape)
+
+
+def access(t: Translator, tensor: "Any") -> "Union[_WindowAccess, _FlatAccess]":
+    """Writes the view that a load, a store or an atomic update of a shared tensor takes."""
+    part = t.views[tensor]
+    return _FlatAccess(t, part) if isinstance(part, FlatPart) else _WindowAccess(t, part)
 
 
 def load(t: Translator, tensor: "Any", token: "Optional[Token]") -> "Tuple[Tile, Token]":
-    access = Access(t, t.views[tensor])
-    made, after = Tile(t.w.name(), access.shape, tensor.dtype), Token(t.w.name())
-    t.w.put(f"{made}, {after} = load_view_tko weak {access.view}[{access.indices}]{'' if token is None else f' token = {token}'}")
-    return access.to_part(made), after
+    at = access(t, tensor)
+    made, after = Tile(t.w.name(), at.shape, tensor.dtype), Token(t.w.name())
+    t.w.put(f"{made}, {after} = load_view_tko weak {at.view}[{at.indices}]{'' if token is None else f' token = {token}'}")
+    return at.to_part(made), after
 
 
 def store(t: Translator, tensor: "Any", value: Tile, token: Token) -> Token:
-    access = Access(t, t.views[tensor])
-    return t.w.token(f"store_view_tko weak {access.from_part(t.x.cast(value, tensor.dtype))}, {access.view}[{access.indices}] token = {token}")
+    at = access(t, tensor)
+    return t.w.token(f"store_view_tko weak {at.from_part(t.x.cast(value, tensor.dtype))}, {at.view}[{at.indices}] token = {token}")
 
 
 def threads_of(t: Translator, tensor: "Any", register: "Any") -> "Any":
-    """What two accesses have in common whose threads do the same elements."""
+    """A key that two accesses share if each of their threads has the same elements; None if that is not known."""
     layout = _scan.layout_key(register)
-    if layout is None:
-        return None
-    part: Part = t.views[tensor]
-    moved = [] if part.root.flat else [str(o) for o, n, whole in zip(part.offsets, part.sizes, part.root.shape) if o is not None and 1 < n < whole]
-    return part.root.name, layout, tuple(moved), tuple(part.dims)
+    part = t.views[tensor]
+    return None if layout is None else (part.root.name, layout, part.key())
 
 
 @row("LoadSharedInst")
@@ -264,18 +268,7 @@ def _store(t: Translator, i: "Any") -> None:
 
 
 def read_item(t: Translator, tensor: "Any") -> Tile:
+    """The element of a tensor that has only one."""
     value, after = load(t, tensor, t.order.before())
     t.order.after(after)
     return t.w.reshape(value, ())
-
-
-def _int64() -> "Any":
-    from tilus.hidet.ir.dtypes import int64
-
-    return int64
-
-
-def _boolean() -> "Any":
-    from tilus.hidet.ir.dtypes import boolean
-
-    return boolean

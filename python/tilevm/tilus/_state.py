@@ -1,8 +1,8 @@
-"""What a program changes while it runs, as values that loops carry and ifs give: variables, register tensors, tokens.
+"""Variables, register tensors and tokens, which a program changes while it runs, as values that loops carry and ifs give.
 
 Tilus assigns; the text form is SSA. A key is a variable, a tensor, or a text: of a token, or of the state of barriers. Each region has a
-frame. A loop carries the keys that its body assigns (known before, from _scan.py) and every key with a text that its body uses (found while it
-is translated). An if gives the keys that one of its branches has changed. Heads and terminators are written when this is known.
+frame. A loop carries the keys that its body assigns, which _scan.py finds before, and every text that its body uses as a key. An if gives the
+keys that one of its branches has changed. Heads and terminators are written when this is known.
 
     state[var] = tile;  state[var];  var in state
     with state.loop(changed, …)
@@ -31,7 +31,7 @@ class _Frame:
         self.now: "Dict[Any, Any]" = {}
         self.carried: "Dict[Any, Any]" = {}  # of a loop: the names of its body's arguments
         self.breaks: "List[Tuple[int, str, Dict[Any, Any]]]" = []  # line, mnemonic, values where a loop is left or begun anew
-        self.ended = False  # by a terminator other than the usual one
+        self.ended = False  # whether it has a terminator other than the usual one
 
 
 class State:
@@ -54,6 +54,11 @@ class State:
             self._get(key, len(self._frames) - 1)  # so that it is carried
         top.now[key] = value
 
+    def update(self, values: "Any") -> None:
+        """Sets the keys of a dictionary, or of pairs."""
+        for key, value in dict(values).items():
+            self[key] = value
+
     def _get(self, key: "Any", depth: int) -> "Any":
         frame = self._frames[depth]
         if key in frame.now:
@@ -69,12 +74,12 @@ class State:
         return self._get(key, depth - 1)
 
     def none(self) -> Token:
-        """A token after nothing; the entry makes it."""
+        """The token that the entry makes, which waits for nothing."""
         assert self._none is not None
         return self._none
 
     def begin(self) -> None:
-        """At the top of the entry."""
+        """Writes the token that waits for nothing, at the top of the entry."""
         self._none = self.w.token("make_token")
 
     @property

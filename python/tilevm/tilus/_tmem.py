@@ -1,4 +1,4 @@
-"""Tensor memory (tcgen05): an allocation is a tile that the program carries, a slice a window of it."""
+"""Tensor memory (tcgen05): an allocation is a tile that the program carries, and a slice is a window of it."""
 from __future__ import annotations
 
 from ._barriers import count, signal
@@ -7,22 +7,20 @@ from ._refuse import Refusal
 from ._registers import extract, insert
 from ._scan import kind
 from ._translate import Translator, row
+from ._types import dtypes
+from ._window import Window
 from ._writer import Tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List, Sequence
+    from typing import Any
 
 
 class Part:
-    """A window of an allocation: offsets and sizes in each of its dimensions, and the dimensions that the part has."""
+    """A window of an allocation, which is a tensor of Tilus."""
 
-    def __init__(self, root: "Any", offsets: "Sequence[Any]", sizes: "Sequence[int]", dims: "Sequence[int]") -> None:
-        self.root, self.offsets, self.sizes, self.dims = root, list(offsets), list(sizes), list(dims)
-
-    @property
-    def is_whole(self) -> bool:
-        return tuple(self.sizes) == tuple(self.root.shape)
+    def __init__(self, root: "Any", window: Window) -> None:
+        self.root, self.window = root, window
 
 
 @row("Tcgen05AllocInst")
@@ -31,7 +29,7 @@ def _allocate(t: Translator, i: "Any") -> None:
         raise Refusal("tensor memory of two blocks (cta_group=2)", "write a version of the kernel with cta_group=1")
     shape = i.output.shape
     t.state[i.output] = zeros(t, shape, i.output.dtype)
-    t.views[i.output] = Part(i.output, [0] * len(shape), shape, range(len(shape)))
+    t.views[i.output] = Part(i.output, Window.all_of(shape))
 
 
 @row("Tcgen05DeallocInst", "Tcgen05RelinquishAllocPermitInst")
@@ -47,13 +45,7 @@ def _wait(t: Translator, i: "Any") -> None:
 @row("Tcgen05SliceInst")
 def _slice(t: Translator, i: "Any") -> None:
     part: Part = t.views[i.inputs[0]]
-    kept = dict(zip(i.slice_dims, i.output.shape))
-    offsets, sizes = list(part.offsets), list(part.sizes)
-    for d, offset in enumerate(i.offsets):
-        at = part.dims[d]
-        offsets[at] = offset if isinstance(offsets[at], int) and offsets[at] == 0 else offsets[at] + offset
-        sizes[at] = kept.get(d, 1)
-    t.views[i.output] = Part(part.root, offsets, sizes, [part.dims[d] for d in kept])
+    t.views[i.output] = Part(part.root, part.window.slice(t, i.offsets, dict(zip(i.slice_dims, i.output.shape))))
 
 
 @row("Tcgen05ViewInst")
@@ -61,28 +53,25 @@ def _view(t: Translator, i: "Any") -> None:
     raise Refusal(f"a view of tensor memory as {i.output.dtype.name}", "allocate tensor memory of that type")
 
 
-def _offsets(part: Part) -> "List[Any]":
-    from tilus.hidet.ir.expr import as_expr
-
-    return [as_expr(o) for o in part.offsets]
-
-
-def _read(t: Translator, tensor: "Any") -> Tile:
+def read(t: Translator, tensor: "Any") -> Tile:
+    """The value of a tensor in tensor memory."""
     part: Part = t.views[tensor]
     whole: Tile = t.state[part.root]
-    return t.w.reshape(whole if part.is_whole else extract(t, whole, part.sizes, _offsets(part)), tensor.shape)
+    return t.w.reshape(whole if part.window.is_whole else extract(t, whole, part.window.sizes, part.window.offsets), tensor.shape)
 
 
 def _write(t: Translator, tensor: "Any", value: Tile) -> None:
     part: Part = t.views[tensor]
-    value = t.x.cast(value, part.root.dtype)
-    whole: Tile = t.state[part.root]
-    t.state[part.root] = t.w.reshape(value, whole.shape) if part.is_whole else insert(t, value, whole, part.sizes, _offsets(part))
+    value, whole = t.x.cast(value, part.root.dtype), t.state[part.root]
+    if part.window.is_whole:
+        t.state[part.root] = t.w.reshape(value, whole.shape)
+    else:
+        t.state[part.root] = insert(t, value, whole, part.window.sizes, part.window.offsets)
 
 
 @row("Tcgen05LoadInst")
 def _load(t: Translator, i: "Any") -> None:
-    t.define(i.output, _read(t, i.inputs[0]))
+    t.define(i.output, read(t, i.inputs[0]))
 
 
 @row("Tcgen05StoreInst")
@@ -103,7 +92,7 @@ def _mma(t: Translator, a: Tile, i: "Any", k: int) -> None:
     _, b, d = i.inputs
     if i.cta_group != 1:
         raise Refusal("a product of two blocks (cta_group=2)", "write a version of the kernel with cta_group=1")
-    old = _read(t, d)
+    old = read(t, d)
     enabled = t.x.truth(t.x.value(i.enable_input_d))
     start = t.x.op("select", enabled, old, t.x.number(0, old.dtype), dtype=old.dtype)
     _write(t, d, product(t, a, shared_operand(t, b, "tcgen05"), start, k))
@@ -116,16 +105,14 @@ def _mma_shared(t: Translator, i: "Any") -> None:
 
 @row("Tcgen05MmaTSInst")
 def _mma_tmem(t: Translator, i: "Any") -> None:
-    _mma(t, _read(t, i.inputs[0]), i, i.inputs[0].shape[1])
+    _mma(t, read(t, i.inputs[0]), i, i.inputs[0].shape[1])
 
 
 @row("Tcgen05CommitInst")
 def _commit(t: Translator, i: "Any") -> None:
     """The barrier counts one arrival when the products and copies before are over."""
-    from tilus.hidet.ir.dtypes import int32
-
     if i.multicast_mask is not None or i.cta_group != 1:
         raise Refusal("a commit to barriers of several blocks", "leave multicast_mask and cta_group=2 out")
     signal(t, i.mbarrier, t.state["tcgen05 open"])
     t.state["tcgen05 open"] = t.state.none()
-    count(t, i.mbarrier, t.x.number(1, int32))
+    count(t, i.mbarrier, t.x.number(1, dtypes.int32))

@@ -1,20 +1,22 @@
 """A function of Tilus' IR as a kernel in the text form.
 
-    text, workspaces = translate(function, "matmul", place_of)
+    text, workspaces, lets = translate(function, "matmul")
 
-Statements are here; instructions have a row each in the tables of the families (registers.py, global_memory.py, …), by the name of their
-class. The IR is that behind Tilus' passes up to layout_inference: tensors are still tensors, with bounds, and layouts say which thread has
+Statements are here; instructions have a row each in the tables of the families (_registers.py, _global.py, …), by the name of their
+class. The IR is that after Tilus' passes up to layout_inference: tensors are still tensors, with bounds, and layouts say which thread has
 which element. Layouts matter to `view` and to the order of accesses only.
 """
 from __future__ import annotations
 
-from . import _scan
+import math
+
+from . import _groups, _scan
 from ._expr import Expressions
 from ._order import Order
 from ._refuse import Refusal, at
 from ._scan import kind
 from ._state import State
-from ._types import NoElement, element, is_pointer, is_small, pointee
+from ._types import NoElement, dtypes, element, is_pointer, is_small, padded
 from ._writer import Tile, Writer
 
 TYPE_CHECKING = False
@@ -29,7 +31,7 @@ ROWS: "Dict[str, Row]" = {}
 
 
 def row(*names: str) -> "Callable[[Row], Row]":
-    """Of the table: the instructions of these classes."""
+    """Adds a function to the table, for the instructions of these classes."""
     def add(function: "Row") -> "Row":
         ROWS.update(dict.fromkeys(names, function))
         return function
@@ -38,7 +40,7 @@ def row(*names: str) -> "Callable[[Row], Row]":
 
 
 def _load_rows() -> None:
-    from . import _atomics, _barriers, _copies, _global, _matrix, _printing, _registers, _shared, _tmem, _views  # noqa: F401
+    from . import _atomics, _barriers, _copies, _global, _matrix, _printing, _random, _registers, _shared, _tmem, _views  # noqa: F401
 
 
 class Workspace:
@@ -61,7 +63,7 @@ class Translator:
         self.shared_root = _scan.roots(function)
         self.tmem_root = _scan.tmem_roots(function)
         self.memory = _scan.Memory(function)
-        self.views: "Dict[Any, Any]" = {}  # of global and shared tensors, what they are a part of
+        self.views: "Dict[Any, Any]" = {}  # the pointers of global tensors, the windows of shared and tmem tensors
         self.workspaces: "List[Workspace]" = []
         self.lets: "Dict[Any, Any]" = {}  # expressions of variables that are bound once: for sizes that the host computes
         self.tiles: "Dict[Any, Any]" = {}  # a family's own facts
@@ -70,7 +72,7 @@ class Translator:
     # --- for the families
 
     def register(self, tensor: "Any") -> Tile:
-        """The value of a register tensor."""
+        """The value that a register tensor has now."""
         if tensor not in self.state:
             raise Refusal("a register tensor without a value", "give it one (init=, or an assignment) before it is read")
         found: Tile = self.state[tensor]
@@ -86,7 +88,7 @@ class Translator:
         self.state[tensor] = Tile(value.name, value.shape, tensor.dtype)
 
     def static(self, expr: "Any", what: str) -> int:
-        """A number that is known now. Errors: Refusal."""
+        """A number that is known before the launch. Errors: Refusal."""
         if isinstance(expr, int):
             return expr
         value = getattr(expr, "value", None)
@@ -95,10 +97,24 @@ class Translator:
         raise Refusal(f"{what} that is no number", f"give {what} as a number of Python")
 
     def iota(self, dim: int, shape: "Sequence[int]", dtype: "Any") -> Tile:
-        """Coordinates along a dimension: of size 1 in the others."""
-        size = Tile("", shape, dtype).shape[dim]
+        """The coordinates along a dimension of a shape, as a tile of size 1 in the other dimensions."""
+        size = padded(shape)[dim]
         line = self.w.op("iota", (size,), dtype, typed=True)
         return self.w.reshape(line, tuple(size if d == dim else 1 for d in range(len(shape))))
+
+    def inside(self, dim: int, shape: "Sequence[int]") -> "Optional[Tile]":
+        """Which coordinates along a dimension a tensor of this shape has, as a tile of size 1 in the others; None for all of its tile."""
+        size = shape[dim]
+        if padded(shape)[dim] == size:
+            return None
+        return self.x.op("cmpi less_than", self.iota(dim, shape, dtypes.int64), self.x.number(size, dtypes.int64), dtype=dtypes.boolean,
+                         words=", signed")
+
+    def both(self, a: "Optional[Tile]", b: "Optional[Tile]") -> "Optional[Tile]":
+        """The conjunction of two masks; None stands for all elements."""
+        if a is None or b is None:
+            return b if a is None else a
+        return self.x.op("andi", a, b, dtype=a.dtype)
 
     # --- the kernel
 
@@ -112,6 +128,7 @@ class Translator:
             self.statement(f.body)
             if not self.state.ended:
                 self.w.put("return")
+            self.tiles["scratch"].end(self)
         self.w.put("}", "end")
         return self.w.text()
 
@@ -128,7 +145,7 @@ class Translator:
         return f"{name}: tile<{element(var.type)}>"
 
     def _workspace_parameters(self) -> "List[str]":
-        """For the allocations of global memory."""
+        """A parameter for each allocation of global memory."""
         made = []
         for inst in _scan.instructions(self.function.body):
             if kind(inst) != "AllocateGlobalInst":
@@ -141,9 +158,11 @@ class Translator:
 
     def _begin(self) -> None:
         from . import _barriers
+        from ._scratch import Scratch
         from ._shared import allocate
 
         self.state.begin()
+        self.tiles["scratch"] = Scratch(self)
         _barriers.begin(self)
         self._block_numbers()
         for var, divisor in self.function.metadata.param2divisibility.items():
@@ -155,16 +174,32 @@ class Translator:
                 allocate(self, inst)
 
     def _block_numbers(self) -> None:
-        from tilus.hidet.ir.dtypes import int32
         from tilus.hidet.ir.primitives.vars import lookup_primitive_variable as builtin
 
-        for op, name, wanted in (("get_tile_block_id", "blockIdx", self.function.metadata.block_indices), ("get_num_tile_blocks", "gridDim", ())):
-            made = [Tile(self.w.name(), (), int32) for _ in range(3)]
-            self.w.put(f"{', '.join(map(str, made))} = {op}")
-            for var, value in zip(wanted, made):
-                self.state[var] = value
-            for letter, value in zip("xyz", made):
-                self.state[builtin(f"{name}.{letter}")] = value
+        int32, about = dtypes.int32, self.function.metadata
+        numbers: "Dict[str, List[Tile]]" = {}
+        for op, name in (("get_tile_block_id", "blockIdx"), ("get_num_tile_blocks", "gridDim")):
+            numbers[name] = [Tile(self.w.name(), (), int32) for _ in range(3)]
+            self.w.put(f"{', '.join(map(str, numbers[name]))} = {op}")
+            self.state.update((builtin(f"{name}.{letter}"), value) for letter, value in zip("xyz", numbers[name]))
+        self.state.update(zip(about.block_indices, numbers["blockIdx"]))
+        self._cluster_numbers(numbers["blockIdx"], [int(n) for n in about.cluster_blocks])
+
+    def _cluster_numbers(self, blocks: "Sequence[Tile]", sizes: "Sequence[int]") -> None:
+        """The place of a block in its cluster. Blocks of a cluster run as others do: instructions that reach other blocks are refused."""
+        from tilus.hidet.ir.primitives.vars import lookup_primitive_variable as builtin
+
+        int32 = dtypes.int32
+        dims = [self.x.number(n, int32) for n in sizes]
+        places = [self.x.number(0, int32) if n == 1 else self.x.op("remi", block, dim, dtype=int32, words=" signed")
+                  for block, n, dim in zip(blocks, sizes, dims)]
+        clusters = [block if n == 1 else self.x.op("divi", block, dim, dtype=int32, words=" signed") for block, n, dim in zip(blocks, sizes, dims)]
+        rank = places[2]
+        for d in (1, 0) if math.prod(sizes) > 1 else ():
+            rank = self.x.op("addi", self.x.op("muli", rank, dims[d], dtype=int32), places[d], dtype=int32)
+        self.state.update({builtin("clusterBlockRank"): rank, builtin("clusterSize"): self.x.number(math.prod(sizes), int32)})
+        for name, values in (("clusterBlockIdx", places), ("clusterDim", dims), ("clusterIdx", clusters)):
+            self.state.update((builtin(f"{name}_{letter}"), value) for letter, value in zip("xyz", values))
 
     # --- statements
 
@@ -193,7 +228,7 @@ class Translator:
         if init is not None:
             return self.x.cast(self.x.value(init), var.type)
         if is_pointer(var.type):
-            return self.x.cast(self.x.number(0, _int64()), var.type)
+            return self.x.cast(self.x.number(0, dtypes.int64), var.type)
         return self.x.number(0, var.type)
 
     def _AssignStmt(self, s: "Any") -> None:
@@ -206,7 +241,10 @@ class Translator:
         self.statement(s.body)
 
     def _EvaluateStmt(self, s: "Any") -> None:
-        raise Refusal("a call of a function for its effect", "use the instructions of tilus.Script; PTX has no meaning in tile code")
+        name = str(s.expr.func_var.name) if kind(s.expr) == "Call" else kind(s.expr)
+        if "cluster" in name:
+            raise Refusal(f"{name}, which waits for other blocks of a cluster", "write a version of the kernel for single blocks", "cluster")
+        raise Refusal(f"a call of {name} for its effect", "use the instructions of tilus.Script; PTX has no meaning in tile code")
 
     def _ForStmt(self, s: "Any") -> None:
         changed = _scan.changed(s.body, self.tmem_root)
@@ -219,7 +257,7 @@ class Translator:
                 self.statement(s.body)
             return
         with self.state.loop("loop", changed, (s.iter_var, zero, f"addi {{}}, {one}")):
-            more = self.w.op(f"cmpi less_than {self.state[s.iter_var]}, {extent}, signed", (), _boolean())
+            more = self.w.op(f"cmpi less_than {self.state[s.iter_var]}, {extent}, signed", (), dtypes.boolean)
             self.state.branches(more, lambda: None, self.state.leave_loop)
             self.statement(s.body)
 
@@ -264,20 +302,9 @@ class Translator:
         from ._global import address
 
         if kind(s.tensor) != "GlobalTensor":
-            raise Refusal(f"the address of an element of a {kind(s.tensor)}", "use load_shared, store_shared and slices; only global memory has addresses")
+            raise Refusal(f"the address of an element of a {kind(s.tensor)}",
+                          "use load_shared, store_shared and slices; only global memory has addresses")
         self.state[s.ptr_var] = self.x.cast(address(self, s.tensor), s.ptr_var.type)
-
-
-def _int64() -> "Any":
-    from tilus.hidet.ir.dtypes import int64
-
-    return int64
-
-
-def _boolean() -> "Any":
-    from tilus.hidet.ir.dtypes import boolean
-
-    return boolean
 
 
 def translate(function: "Any", name: str) -> "Tuple[str, List[Workspace], Dict[Any, Any]]":
@@ -287,21 +314,9 @@ def translate(function: "Any", name: str) -> "Tuple[str, List[Workspace], Dict[A
     t = Translator(function, name)
     t.w.place = t.first_place()
     try:
-        _check(function)
+        _groups.check(function)
         return t.run(), t.workspaces, t.lets
     except NoElement as error:
         raise at(t.w.place, Refusal(str(error), "use a type of docs/tilus.md")) from None
     except Refusal as refusal:
         raise at(t.w.place, refusal) from None
-
-
-def _check(function: "Any") -> None:
-    if tuple(function.metadata.cluster_blocks) != (1, 1, 1):
-        raise Refusal(f"clusters of {' x '.join(map(str, function.metadata.cluster_blocks))} blocks, whose shared memory other blocks see",
-                      "leave self.attrs.cluster_blocks out, or write a version of the kernel for single blocks", "cluster")
-    from ._groups import check
-
-    check(function)
-
-
-__all__ = ["ROWS", "Translator", "Workspace", "pointee", "row", "translate"]

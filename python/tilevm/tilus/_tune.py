@@ -1,4 +1,4 @@
-"""Schedules: Tilus builds all of a tuning space and measures them; tune="first" takes the first that can be built."""
+"""Schedules. Tilus builds all of a tuning space and measures them; tune="first" takes the first one that can be built."""
 from __future__ import annotations
 
 import re
@@ -20,7 +20,7 @@ def measure(run_func: "Callable[[], Any]", warmup: int = 1, repeat: int = 5, cle
 
 
 def prepare(module: "Any") -> None:
-    """Of tilus.lang.instantiated_script."""
+    """Changes tilus.lang.instantiated_script, which builds and measures schedules."""
     instance = module.JitInstance
     original_init, original_build = instance.__init__, instance._build_programs
 
@@ -49,7 +49,7 @@ def prepare(module: "Any") -> None:
 
 
 def raise_ours(texts: "list[str]") -> None:
-    """Errors: UnsupportedError, if one of the texts of failed builds is tilevm's own."""
+    """Errors: UnsupportedError, if one of these texts of failed builds is an error of tilevm."""
     for text in texts:
         found = re.search(r"^ *[\w.]*Error: (.*error\[tilus\.[\s\S]*)", text, re.M)
         if found:

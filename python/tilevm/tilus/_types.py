@@ -1,8 +1,8 @@
 """Element types and shapes of Tilus in words of the text form.
 
-    element(float16)              "f16"; the sign of integers is in the operations
+    element(float16)              "f16"; operations carry the sign of integers, types do not
     tile((6, 32), float16)        "tile<8x32xf16>": sizes are padded to powers of two
-    pointer_type(~float16)        "tile<ptr<f16>>"
+    dtypes.int64                  Tilus' own type of that name
 """
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ _ELEMENTS = {
     "float8_e4m3": "f8E4M3FN", "float8_e5m2": "f8E5M2",
     "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
 }
+_COMPUTED = ("f16", "bf16", "f32", "f64")
+
+
+class _Dtypes:
+    """Tilus' element types by name. They are looked up on use, because Tilus may be imported after this package."""
+
+    def __getattr__(self, name: str) -> "Any":
+        from tilus.hidet.ir import dtypes
+
+        return getattr(dtypes, name)
+
+
+dtypes = _Dtypes()
+
+
+def pointer_to(dtype: "Any") -> "Any":
+    """Tilus' type of a pointer to elements of a type."""
+    from tilus.hidet.ir.type import PointerType
+
+    return PointerType(dtype)
 
 
 class NoElement(Exception):
@@ -22,7 +42,9 @@ class NoElement(Exception):
 
 
 def element(dtype: "Any") -> str:
-    """Of a number. Those of less than eight bits are held as their bits, in bytes. Errors: NoElement."""
+    """The element of tiles that hold numbers of a type. Types of less than eight bits are held as their bits, in bytes.
+
+    Errors: NoElement."""
     if is_pointer(dtype):
         return f"ptr<{pointee(dtype)}>"
     found = _ELEMENTS.get(dtype.name)
@@ -34,8 +56,13 @@ def element(dtype: "Any") -> str:
 
 
 def is_small(dtype: "Any") -> bool:
-    """Of less than eight bits: packed in memory, a byte each in tiles."""
-    return not is_pointer(dtype) and dtype.name not in _ELEMENTS and hasattr(dtype, "nbits") and dtype.nbits < 8
+    """Whether a type has less than eight bits: such elements are packed in memory, and take a byte each in tiles."""
+    return not is_pointer(dtype) and hasattr(dtype, "nbits") and dtype.name not in _ELEMENTS and dtype.nbits < 8
+
+
+def has_float_arithmetic(dtype: "Any") -> bool:
+    """Whether the operations of the text form compute in this type of floats."""
+    return element(dtype) in _COMPUTED
 
 
 def is_pointer(dtype: "Any") -> bool:
@@ -59,13 +86,18 @@ def is_bool(dtype: "Any") -> bool:
 
 
 def sign(dtype: "Any") -> str:
-    """How an operation reads an integer."""
+    """How an operation reads an integer of this type: "signed" or "unsigned"."""
     return "signed" if not is_bool(dtype) and dtype.name.startswith("i") else "unsigned"
 
 
 def padded(shape: "Sequence[int]") -> "Tuple[int, ...]":
     """Each size as the next power of two."""
     return tuple(1 << (int(size) - 1).bit_length() for size in shape)
+
+
+def is_padded(shape: "Sequence[int]") -> bool:
+    """Whether tiles of this shape have elements that the tensor does not have."""
+    return padded(shape) != tuple(shape)
 
 
 def tile(shape: "Sequence[int]", dtype: "Any") -> str:

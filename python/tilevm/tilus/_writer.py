@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 
 from .._places import located
 from ._types import element, padded, tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Dict, Iterator, List, Sequence
 
     from .._places import Place
 
@@ -31,12 +32,17 @@ class Tile:
     def type(self) -> str:
         return tile(self.shape, self.dtype)
 
+    @property
+    def count(self) -> int:
+        """The number of elements, those of padding among them."""
+        return math.prod(self.shape)
+
     def __str__(self) -> str:
         return self.name
 
 
 class Token:
-    """What orders accesses."""
+    """A value that orders accesses."""
 
     __slots__ = ("name",)
     type = "token"
@@ -53,16 +59,18 @@ class Writer:
         self.lines: "List[str]" = [f"module @{name}"]
         self.places: "List[Place]" = [("", 0, 1)]
         self.kinds: "List[str]" = [""]
-        self.place: "Place" = ("", 0, 1)  # of what is written next
+        self.place: "Place" = ("", 0, 1)  # the place of the lines that are written next
         self._depth = 0
         self._next = 0
         self._constants: "List[Dict[str, Tile]]" = [{}]  # by scope
 
     def text(self) -> str:
-        return located(self.lines, self.places, self.kinds)
+        """The module, without lines that were left empty."""
+        written = [i for i, line in enumerate(self.lines) if line.strip()]
+        return located([self.lines[i] for i in written], [self.places[i] for i in written], [self.kinds[i] for i in written])
 
     def put(self, text: str, kind: str = "op") -> int:
-        """Adds a line; gives its number."""
+        """Adds a line and gives its number."""
         self.lines.append("  " * self._depth + text)
         self.places.append(self.place)
         self.kinds.append(kind)
@@ -78,7 +86,7 @@ class Writer:
         return made
 
     def constant(self, value: "Any", dtype: "Any", shape: "Sequence[int]" = ()) -> Tile:
-        """A number; equal ones of a scope are one."""
+        """A constant. Equal ones of a scope are one value."""
         made = Tile("", shape, dtype)
         text = f"constant <{element(dtype)}: {value}> : {made.type}"
         for scope in self._constants:
@@ -96,7 +104,7 @@ class Writer:
 
     @contextlib.contextmanager
     def scope(self) -> "Iterator[None]":
-        """The inside of a region: what is made there is unknown behind it."""
+        """The inside of a region. Values that are made there are unknown after it."""
         self._depth += 1
         self._constants.append({})
         yield
@@ -115,12 +123,9 @@ class Writer:
             self.put(end, "close")
 
     def replace(self, line: int, text: str) -> None:
-        """Of a line whose text was not known when it was added."""
+        """Replaces a line whose text was not known when it was added."""
         depth = len(self.lines[line]) - len(self.lines[line].lstrip())
         self.lines[line] = " " * depth + text
-
-    def scalar(self, value: int, dtype: "Any") -> Tile:
-        return self.constant(value, dtype)
 
     def reshape(self, value: Tile, shape: "Sequence[int]") -> Tile:
         if tuple(value.shape) == padded(shape):
@@ -137,7 +142,3 @@ class Writer:
         if tuple(value.shape) == wanted:
             return value
         return self.op(f"broadcast {value}", wanted, value.dtype, typed=True)
-
-    def tile_of(self, name: "Optional[str]", shape: "Sequence[int]", dtype: "Any") -> "Tuple[Tile, str]":
-        made = Tile(name or self.name(), shape, dtype)
-        return made, made.type

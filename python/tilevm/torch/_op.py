@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import torch
 
+from .._arrays import torch_place
 from .._device import device as get_device
 from .._errors import argument_error
 from .._formula import chosen_kernel
@@ -137,17 +138,18 @@ class _Operator:
                 if a.direction == "inout":
                     back.append((tensor, values[i]))
         first = values[0]
-        if first.is_cuda:
-            outputs = self.run_on_gpu(first.device, values)
+        place = torch_place(first.device)
+        if place.startswith("cuda"):
+            outputs = self.run_on_gpu(place, first.device, values)
         else:
             outputs = self.kernel(*values, **self.cpu_options)
         for tensor, copy in back:
             tensor.copy_(copy)
         return outputs
 
-    def run_on_gpu(self, device: "torch.device", values: "List[Any]") -> "Any":
+    def run_on_gpu(self, place: str, device: "torch.device", values: "List[Any]") -> "Any":
         """On the stream that torch uses there, without waiting."""
-        stream = get_device(f"cuda:{device.index or 0}").stream(torch.cuda.current_stream(device).cuda_stream)
+        stream = get_device(place).stream(torch.cuda.current_stream(device).cuda_stream)
         if not torch.cuda.is_current_stream_capturing():
             outputs = self.kernel(*values, stream=stream)
             stream.count_launch()

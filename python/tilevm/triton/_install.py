@@ -8,7 +8,8 @@ import sys
 from .. import _tilevm
 from .._errors import UnsupportedError
 from .._frontend.imports import when_imported
-from .._frontend.state import State, open_state
+from .._frontend.installation import Installation
+from .._frontend.state import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +18,8 @@ if TYPE_CHECKING:
 
 OLDEST, NEWEST = (3, 5), (3, 9)  # versions of Triton; newer ones run as long as they have what is replaced
 
-_state: "Optional[State]" = None
-_ignores_versions = False
-
-
-def installed() -> "Optional[State]":
-    """How tilevm was installed in this process, or None."""
-    return _state
+_own = Installation("triton")
+installed = _own.installed
 
 
 def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "Optional[str]" = None, threads: "Optional[int]" = None,
@@ -42,26 +38,22 @@ def install(device: str = "cpu", *, capability: "Optional[str]" = None, check: "
         import tilevm.triton
         tilevm.triton.install()
     """
-    global _state
-    if _state is not None:
-        return open_state("triton", _state, device, capability, check, threads, tune)
-    _state = open_state("triton", None, device, capability, check, threads, tune)
-    when_imported("torch", _know_torch)
-    when_imported("triton.backends", _register)
-    when_imported("triton.runtime.autotuner", _prepare_tuner)
-    return _state
+    state, is_first = _own.open(device, capability, check, threads, tune)
+    if is_first:
+        when_imported("torch", _know_torch)
+        when_imported("triton.backends", _register)
+        when_imported("triton.runtime.autotuner", _prepare_tuner)
+    return state
 
 
 def install_beside() -> None:
     """On the cpu, where another frontend was asked for: a Triton that tilevm does not know stays as it is."""
-    global _ignores_versions
-    _ignores_versions = _state is None
-    install("cpu")
+    _own.beside(install)
 
 
 def install_if_asked() -> None:
     """If the environment names tilevm as Triton's back end, as child processes find it, too."""
-    if _state is None and os.environ.get("TRITON_DEFAULT_BACKEND") == "tilevm":
+    if installed() is None and os.environ.get("TRITON_DEFAULT_BACKEND") == "tilevm":
         install(os.environ.get("TILEVM_TRITON_DEVICE", "cpu"))
 
 
@@ -111,7 +103,7 @@ def _is_known_version() -> bool:
     found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if found >= OLDEST:
         return True
-    if _ignores_versions:
+    if _own.ignores_versions:
         return False
     raise UnsupportedError(f"error[triton.version]: Triton {version}, tilevm.triton knows {OLDEST[0]}.{OLDEST[1]} to "
                            f"{NEWEST[0]}.{NEWEST[1]}\n  fix: pip install --upgrade 'triton>={OLDEST[0]}.{OLDEST[1]}'")

@@ -6,7 +6,7 @@ from tilevm import script
 def row_sum(x, y, SIZE=64):
     i = script.bid()
     total = script.zeros((1, SIZE), "f32")
-    for j in script.range(script.ceildiv(x.shape[1], SIZE)):
+    for j in script.range(script.cdiv(x.shape[1], SIZE)):
         total = total + script.load(x, (i, j), (1, SIZE), padding_mode="zero").astype("f32")
     script.store(y, i, total.sum().reshape(1))
 
@@ -18,8 +18,8 @@ def call(x):
 BUGS = [
     ("dtype too low", 'script.zeros((1, SIZE), "f32")', 'script.zeros((1, SIZE), "f16")'),
     ("wrong other", ', padding_mode="zero"', ', padding_mode="neg_inf"'),
-    ("size no multiple", "script.ceildiv(x.shape[1], SIZE)", "x.shape[1] // SIZE"),
-    ("off by one", "script.ceildiv(x.shape[1], SIZE)", "script.ceildiv(x.shape[1], SIZE) - 1"),
+    ("size no multiple", "script.cdiv(x.shape[1], SIZE)", "x.shape[1] // SIZE"),
+    ("off by one", "script.cdiv(x.shape[1], SIZE)", "script.cdiv(x.shape[1], SIZE) - 1"),
     ("race", "script.store(y, i,", "script.store(y, i // 2,"),
     ("wrong formula", "total.sum()", "total.max()"),
     ("reward hack", "return row_sum(x)", "return (row_sum(x), x.float().sum(1))[1]"),

@@ -2,7 +2,7 @@
 import torch  # noqa: F401  # its tensors are given
 
 INPUTS = {
-    "k": "f32[t, h, w] rows",
+    "k": "f32[t, h, w] contiguous",
     "cache": "f32[8, 4, h, w] contiguous",
     "slots": "i64[t] in 0..31 or -1 distinct contiguous",
 }

@@ -17,7 +17,7 @@ else:
     import torch
     from torch.overrides import TorchFunctionMode
 
-from ... import _tilevm
+from ... import _arrays, _tilevm
 from . import fresh, numerics, random, reads
 
 _defaults: Any = importlib.import_module("torch.utils._device")
@@ -127,6 +127,9 @@ def _call(function: "Callable[..., Any]", arguments: "Tuple[Any, ...]", keywords
         target = "cuda"
         keywords["device"] = _CPU
     keywords.pop("pin_memory", None)
+    if arguments and hasattr(arguments[0], "_tilevm_host"):  # of the CuPy that stands for a GPU's (cupy_cpu)
+        arguments = (arguments[0]._tilevm_host, *arguments[1:])
+        target = target or "cuda"
     if isinstance(keywords.get("generator"), random.CudaGenerator):
         keywords["generator"] = keywords["generator"].plain()
     if name == "to":
@@ -254,6 +257,15 @@ def _not_compiled(model: Any = None, **options: Any) -> Any:
     return (lambda function: function) if model is None else model
 
 
+def _from_dlpack(original: "Callable[..., Any]") -> "Callable[..., Any]":
+    @functools.wraps(original)
+    def from_dlpack(ext_tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+        host = getattr(ext_tensor, "_tilevm_host", None)
+        return original(ext_tensor, *arguments, **keywords) if host is None else torch.as_tensor(host, device="cuda")
+
+    return from_dlpack
+
+
 def _in_new_threads() -> None:
     start = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
@@ -274,8 +286,10 @@ def install(module: Any) -> None:
     module._C._to_dlpack = functools.partial(_tilevm.as_cuda_dlpack, module._C._to_dlpack)
     for name in ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"):
         setattr(torch.Tensor, name, _anywhere(getattr(torch.Tensor, name)))
+    module.from_dlpack = module.utils.dlpack.from_dlpack = _from_dlpack(module.from_dlpack)
     module.compile = _not_compiled
     _leave_defaults_to_us()
     _patch_tensor()
     _in_new_threads()
+    _arrays.tell_where_torch_cuda_is("cpu")  # tilevm's own kernels run where the tensors are
     Redirect().__enter__()
