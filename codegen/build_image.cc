@@ -81,7 +81,7 @@ absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compil
   if (!first.ok() || first->spill_bytes == 0) return first;
   const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
   if (!compiled.multiplies && compiled.blocks > 1 && first->spill_bytes > SpillsOfOneTileBlocks()) {
-    // One less, then ever fewer while that many spill. What needs so many registers nobody knew before.
+    // One less, then ever fewer while that many spill: only ptxas knows how many registers the code needs.
     for (int n = compiled.blocks - 1; n > 0; n -= (n + 3) / 4) {
       const std::string fewer = absl::StrCat(".minnctapersm ", n);
       absl::StatusOr<Assembled> next = Assemble(absl::StrReplaceAll(ptx, {{blocks, fewer}}), arch, options);

@@ -1,4 +1,4 @@
-// Recorded launches: NAME.json with the module beside it (.tbc, .tile or .tilebc), the memory before (NAME.before) and
+// Recorded launches: NAME.json with the module beside it (.tbc, .tilebc, .ttir or .tile), the memory before (NAME.before) and
 // after (NAME.after). The .json holds
 //   {"symbol": kernel, "grid": [x, y, z], "sizes": [bytes of each memory block…],
 //    "params": [["array", block, byte offset, element type, shape, strides, 32 or 64], ["scalar", type, value],

@@ -118,12 +118,13 @@ Step Commit(Thread& t, const Instr& i) {
       return Fault(t, i, "its barrier is outside of the block's shared memory");
     Deferred arrive = [starter, block, offset, n = TensorWorkOf(t), line = i.line]() -> absl::Status {
       if (absl::Status s = FinishTensorWork(*starter, n); !s.ok()) return s;
+      // Programs invalidate a barrier and end while an arrival that nobody waits for is still on its way (warp roles of Triton 3.6).
+      Mbarrier at(reinterpret_cast<uint64_t*>(block->shared.data() + offset));
+      if (at.IsInvalidated()) return absl::OkStatus();
       if (HasEnded(*block))
         return absl::OutOfRangeError(
             absl::StrCat("tcgen05.commit of line ", line, ": the barrier is in a block that has ended"));
-      // Programs invalidate a barrier at their end while an arrival that nobody waits for is still on its way (warp roles of Triton 3.6).
-      Mbarrier at(reinterpret_cast<uint64_t*>(block->shared.data() + offset));
-      return at.IsInvalidated() ? absl::OkStatus() : at.Arrive(1);
+      return at.Arrive(1);
     };
     if (absl::Status s = StartCopy(cluster, rank << kRankShift | offset, std::move(arrive)); !s.ok())
       return Fault(t, i, s.message());

@@ -84,7 +84,7 @@ def is_available() -> bool:
 def from_dlpack(x: Any) -> ndarray:
     """An array over the memory of a tensor of torch, or of what has __dlpack__ for the CPU."""
     if hasattr(x, "data_ptr"):
-        x = x.detach().cpu().numpy() if x.device.type == "cpu" else x.detach().numpy()
+        x = x.detach().numpy()
     made: ndarray = as_arrays(numpy.from_dlpack(x) if not isinstance(x, numpy.ndarray) else x)
     return made
 
