@@ -117,11 +117,21 @@ void ReadHeldWords(Emitter& e, const ir::Op& loop) {
   }
 }
 
+// The region of the meanwhile in front of the product, if there is one.
+void DoMeanwhile(Emitter& e, const ir::Op& mma) {
+  const auto meanwhile = ir::As<gpu::MeanwhileOp>(mma.prev());
+  if (!meanwhile) return;
+  const ir::Op& op = meanwhile->op();
+  const Registers results = e.InlineBody(*op.region(0), {});
+  for (int i = 0; i < op.num_results(); ++i) e.SetScalar(op.result(i), results[static_cast<size_t>(i)]);
+}
+
 // Operands are named (codegen/gpu/ops.def): in a stage, or in registers.
 Registers MultiplyNamed(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
   const StagedMmaEmitter& emitter = EmitterOf(plan);
   MmaUse use;
   use.async = DecisionOf<Decision::kAsync>(op);
+  use.meanwhile = [&] { DoMeanwhile(e, op); };
   const int first = plan.first();
   const StagedAt second = Staged(e, op, 1 - first);
   if (StageTileOf(op.operand(first)) == nullptr) {
@@ -131,7 +141,10 @@ Registers MultiplyNamed(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan,
     }
     const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
     use.in_steps = DecisionOf<Decision::kInSteps>(op);
-    use.meanwhile = [&] { ReadHeldWords(e, *op.parent()); };
+    use.meanwhile = [&] {
+      ReadHeldWords(e, *op.parent());
+      DoMeanwhile(e, op);
+    };
     return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
   }
   const StagedAt from = Staged(e, op, first);

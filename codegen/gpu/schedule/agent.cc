@@ -55,6 +55,7 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
       {static_cast<int>(GpuOpcode::kWarp), &Agent::Warp},
       {static_cast<int>(GpuOpcode::kElect), &Agent::Region},
       {static_cast<int>(GpuOpcode::kEachBlock), &Agent::EachBlock},
+      {static_cast<int>(GpuOpcode::kMeanwhile), &Agent::Region},
       {static_cast<int>(GpuOpcode::kWorkerBarrier), &Agent::WorkerBarrier},
       {static_cast<int>(GpuOpcode::kSetRegisters), &Agent::Nothing},
       {static_cast<int>(GpuOpcode::kBarrierWait), &Agent::BarrierWait},

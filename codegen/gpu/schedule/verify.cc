@@ -125,6 +125,7 @@ class Rules {
     if (gpu::MmaWaitOp::Is(&op)) CheckMmaWait(gpu::MmaWaitOp(op));
     if (gpu::ClaimStagesOp::Is(&op)) CheckClaim(op);
     if (IsTurn(op)) CheckTurn(op);
+    if (gpu::MeanwhileOp::Is(&op)) CheckMeanwhile(op);
     if (RunsOn(&op)) CheckProduct(op);
     if (gpu::SetRegistersOp::Is(&op)) CheckRegisters(gpu::SetRegistersOp(op));
   }
@@ -139,7 +140,7 @@ class Rules {
     if (of_all && op.parent() != nullptr) Fail(op, FaultKind::kRole, "is for all threads, and not all come here");
     const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) || IsProduct(op) ||
                             gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) ||
-                            gpu::WidenStoreOp::Is(&op) || IsTurn(op);
+                            gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op);
     if (of_workers && (!in_workers || elected || one_warp))
       Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
     const bool of_thread = gpu::TmaLoadOp::Is(&op) || gpu::BarrierExpectOp::Is(&op);
@@ -223,6 +224,11 @@ class Rules {
     const auto group = op.num_operands() == 1 ? ir::SplatOf(op.operand(0)) : std::nullopt;
     if (!group || *group >= static_cast<uint64_t>(kGroups))
       Fail(op, FaultKind::kOperand, "takes the number of a warpgroup, a constant");
+  }
+
+  void CheckMeanwhile(const Op& op) {
+    if (op.next() == nullptr || !IsProduct(*op.next()) || RunsOn(op.next()))
+      Fail(op, FaultKind::kOperand, "stands in front of no product that waits for its parts");
   }
 
   void CheckStageTile(const gpu::StageTileOp& stage) {

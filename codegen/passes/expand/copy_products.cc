@@ -201,6 +201,7 @@ void CopyRole::Multiply(Builder& b, const Op& mma) {
   const bool async = leads || overlaps || (fills && !in_parts);
   Values operands = {Operand(b, mma, 0), Operand(b, mma, 1)};
   for (int i = 2; i < mma.num_operands(); ++i) operands.push_back(Of(mma.operand(i)));
+  if (fills && in_parts) FillBesideParts(b);
   Value* sums = CopyProduct(b, mma, operands, async)->result(0);
   if (overlaps) {
     frame_->begun.push_back(&mma);
@@ -208,8 +209,10 @@ void CopyRole::Multiply(Builder& b, const Op& mma) {
   } else if (leads) {
     if (&mma == frame_->leaders.back()) sums = Ended(b, mma, BeginBeside(b, sums));
   } else if (fills) {
-    FillMeanwhile(b);
-    if (async) sums = AwaitProducts(b, 0, {sums})[0];
+    if (async) {
+      FillMeanwhile(b);
+      sums = AwaitProducts(b, 0, {sums})[0];
+    }
     if (stages().pieces) Release(b, of_frame().free, frame_->at.stage, frame_->yes);
     if (async) sums = Ended(b, mma, sums);
   }

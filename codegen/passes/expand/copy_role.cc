@@ -178,6 +178,18 @@ void CopyRole::FillMeanwhile(Builder& b) {
   if (stages().apart) FillLate(b);
 }
 
+void CopyRole::FillBesideParts(Builder& b) {
+  const Filling& at = frame_->filling;
+  const std::vector<ir::Type> types = {I32(b), I32(b), at.index->type(), I1(b)};
+  Op* meanwhile = b.Create(GetGpuOp(GpuOpcode::kMeanwhile), {Values()}, types);
+  {
+    Builder::Scope scope(b, b.AddRegion(meanwhile, 0, {}));
+    FillMeanwhile(b);
+    Yield(b, {at.stage, at.phase, at.index, at.more});
+  }
+  frame_->filling = Filled(*meanwhile);
+}
+
 // What deferred products read of an iteration comes in it, to where the one before the last lay.
 void CopyRole::FillLate(Builder& b) {
   Op* when = b.Create(ir::Opcode::kIf, {{IsWarp(b, 0)}}, {});

@@ -138,6 +138,8 @@ class CopyRole : public RoleCopy {
   Filling FillPiece(ir::Builder& b, const Filling& at, int piece, ir::Value* mine);
   ir::Value* HasMore(ir::Builder& b, ir::Value* index);
   void FillMeanwhile(ir::Builder& b);
+  // In front of a product that waits for each of its parts itself.
+  void FillBesideParts(ir::Builder& b);
   void FillLate(ir::Builder& b);
   void StartCopies(ir::Builder& b, ir::Value* index, ir::Value* stage, ir::Value* full,
                    const std::function<bool(size_t)>& brings);
