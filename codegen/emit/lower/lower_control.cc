@@ -71,12 +71,23 @@ bool IsCorrection(const ir::Op& op) {
          op.region(1)->front() == op.region(1)->back();
 }
 
+// Products begin in one way, and the other way awaits those that run.
+bool AwaitsProductsElse(const ir::Op& op) {
+  bool awaits = false;
+  if (op.region(1) == nullptr) return false;
+  for (const ir::Op* other : *op.region(1)) awaits = awaits || IsGpuOp(other, GpuOpcode::kMmaWait);
+  return awaits;
+}
+
 }  // namespace
 
 void LowerIf(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  llvm::BasicBlock* then = e.NewBlock("then");
+  // ptxas takes the first way for the usual one. Where that falls through an inverted condition, it may serialise products (C7514).
+  const bool other_first = AwaitsProductsElse(op);
+  llvm::BasicBlock* then = other_first ? nullptr : e.NewBlock("then");
   llvm::BasicBlock* otherwise = e.NewBlock("else");
+  if (other_first) then = e.NewBlock("then");
   llvm::BasicBlock* after = e.NewBlock("endif");
   llvm::MDNode* weights = IsCorrection(op) ? llvm::MDBuilder(e.context()).createUnlikelyBranchWeights() : nullptr;
   b.CreateCondBr(e.scalar(op.operand(0)), then, otherwise, weights);
