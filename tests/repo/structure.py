@@ -150,7 +150,7 @@ CODEGEN_COUNTS = {
     "empty inline assembly": (2, 0),
     "files that reserve shared memory": (9, 1),
     "cost models": (2, 1),
-    "lines of files for attention only": (3382, 2000),
+    "lines of files for attention only": (3383, 2000),
 }
 
 

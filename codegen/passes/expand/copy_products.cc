@@ -209,10 +209,8 @@ void CopyRole::Multiply(Builder& b, const Op& mma) {
   } else if (leads) {
     if (&mma == frame_->leaders.back()) sums = Ended(b, mma, BeginBeside(b, sums));
   } else if (fills) {
-    if (async) {
-      FillMeanwhile(b);
-      sums = AwaitProducts(b, 0, {sums})[0];
-    }
+    if (async) FillMeanwhile(b);
+    if (async) sums = AwaitProducts(b, 0, {sums})[0];
     if (stages().pieces) Release(b, of_frame().free, frame_->at.stage, frame_->yes);
     if (async) sums = Ended(b, mma, sums);
   }

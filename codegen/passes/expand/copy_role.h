@@ -25,6 +25,7 @@
 //     continue %n, <the next stage and phase>, %next_to, …
 //   }
 //
+// A product that waits for its parts itself has the copies in a meanwhile in front of it.
 // Products that overlap (plan/mma/overlapped_products.h) are waited for where their results are read. Products that are deferred
 // (plan/mma/cross_iteration_mma.h) are moved to the next iteration: the loop carries their left operands, and the last one is done behind the
 // loop. copy_products.cc has both.
