@@ -120,8 +120,10 @@ bool HoldsProducts(const Op& loop) {
 }
 
 bool StandsBesideProducts(const Op& op) {
+  const auto is_role = [](const Op* o) { return IsGpuOp(o, GpuOpcode::kWorkers) || IsGpuOp(o, GpuOpcode::kEachBlock); };
   const Op* around = op.parent();
-  while (around != nullptr && !HoldsProducts(*around)) around = around->parent();
+  // At the GPU level the whole program is in a role.
+  while (around != nullptr && (is_role(around) || !HoldsProducts(*around))) around = around->parent();
   return around != nullptr;
 }
 

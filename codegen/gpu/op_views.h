@@ -18,6 +18,15 @@ struct Row {
   using Name##Op = ir::OpView<Row<GpuOpcode::k##Name, ir::Format::k##FormatName>>;
 #include "codegen/gpu/ops.def"
 
+// Any that gives the address of stages.
+struct StagesRow {
+  static constexpr ir::Format kFormat = ir::Format::kAllocStages;
+  static bool Holds(const ir::OpInfo& op) {
+    return Row<GpuOpcode::kAllocStages, kFormat>::Holds(op) || Row<GpuOpcode::kOverlayStages, kFormat>::Holds(op);
+  }
+};
+using StagesOp = ir::OpView<StagesRow>;
+
 }  // namespace tile::codegen::gpu
 
 #endif  // TILE_CODEGEN_GPU_OP_VIEWS_H_

@@ -23,7 +23,9 @@ constexpr const char* kNames[] = {"dropped", "moved down", "moved up"};
 bool Synchronises(const Op* op) {
   return gpu::BarrierWaitOp::Is(op) || gpu::BarrierArriveOp::Is(op) || gpu::BarrierExpectOp::Is(op) ||
          gpu::MmaWaitOp::Is(op) || gpu::FenceBarriersOp::Is(op) || gpu::BlockBarrierOp::Is(op) ||
-         gpu::ClusterArriveOp::Is(op) || gpu::ClusterWaitOp::Is(op) || gpu::WriteTensorMapsOp::Is(op);
+         gpu::ClusterArriveOp::Is(op) || gpu::ClusterWaitOp::Is(op) || gpu::WriteTensorMapsOp::Is(op) ||
+         gpu::TurnWaitOp::Is(op) || gpu::TurnPassOp::Is(op) || gpu::FenceProxyAsyncOp::Is(op) ||
+         gpu::WorkerBarrierOp::Is(op);
 }
 
 // Not only a computation. A product reads what lies in a stage.

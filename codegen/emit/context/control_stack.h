@@ -15,7 +15,6 @@
 namespace tile::codegen {
 
 class CopyRing;
-class CrossIterationMma;
 class OverlappedProducts;
 // Per value, per register. Tokens have none.
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
@@ -34,7 +33,6 @@ struct ControlStack {
   std::vector<Loop> loops;
   std::vector<Merge> merges;
   std::vector<CopyRing*> copy_rings;
-  std::vector<CrossIterationMma*> late;
   std::vector<OverlappedProducts*> running;
   llvm::Value* elected = nullptr;  // i1, in the region of an elect: this thread begins copies
 };

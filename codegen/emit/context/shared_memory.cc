@@ -38,8 +38,8 @@ llvm::Value* SharedMemory::ReserveStages(const ir::Op& alloc, uint64_t bytes) {
   return llvm::ConstantExpr::getGetElementPtr(builder_.getInt8Ty(), ring_, llvm::ArrayRef<llvm::Constant*>{at});
 }
 
-llvm::Value* SharedMemory::ReserveCopies(uint64_t bytes, bool* used) {
-  *used = account_.ReserveCopies(bytes);
+llvm::Value* SharedMemory::ReserveCopies(uint64_t bytes) {
+  account_.ReserveCopies(bytes);
   return ring_;
 }
 

@@ -38,8 +38,8 @@ class SharedMemory {
   llvm::Value* Address(llvm::Value* byte_offset);  // i32 -> ptr addrspace(3)
   // Memory for the stages of a loop that fetches ahead, aligned to 1024.
   llvm::Value* ReserveStages(const ir::Op& alloc, uint64_t bytes);
-  // Whether another loop that copies ahead uses it, too, is said in `used`.
-  llvm::Value* ReserveCopies(uint64_t bytes, bool* used);
+  // Memory for the stages of a loop whose threads copy ahead.
+  llvm::Value* ReserveCopies(uint64_t bytes);
   // Valid until the next call; the caller places the barriers (Emitter::Scratch).
   llvm::Value* Scratch(uint64_t bytes);
 

@@ -4,6 +4,7 @@
 #include "codegen/emit/gpu/elected.h"
 #include "codegen/emit/pipeline/mbarrier.h"
 #include "codegen/gpu/op_views.h"
+#include "ir/passes/rewrite.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -38,6 +39,10 @@ void LowerFenceBarriers(Emitter& e, const ir::Op&) {
   ExecuteTogether(e, "fence.mbarrier_init.release.cluster;", "", {});
 }
 
+void LowerFenceProxyAsync(Emitter& e, const ir::Op&) { FenceProxyAsync(e); }
+
+void LowerSyncWarp(Emitter& e, const ir::Op&) { SynchronizeWarp(e); }
+
 void LowerBlockBarrier(Emitter& e, const ir::Op&) {
   e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {e.I32(0)});
 }
@@ -52,5 +57,24 @@ void LowerClusterWait(Emitter& e, const ir::Op&) {
 }
 
 void LowerWorkerBarrier(Emitter& e, const ir::Op&) { e.Barrier(); }
+
+namespace {
+
+// Turns are named barriers, one for each warpgroup, where that one waits and the other one arrives: both are its 256 threads.
+constexpr int kFirstTurn = 2;
+
+// Of the warpgroup that the operand says: waits for its own turn, or arrives at that of the other one.
+void Turn(Emitter& e, const ir::Op& op, bool waits) {
+  const int group = static_cast<int>(*ir::SplatOf(op.operand(0))), turn = waits ? group : 1 - group;
+  ExecuteTogether(
+      e, absl::StrCat(group == 0 ? "@$0" : "@!$0", " bar.", waits ? "sync " : "arrive ", kFirstTurn + turn, ", 256;"),
+      "b", {e.b().CreateICmpEQ(e.threads().Warpgroup(), e.I32(0))});
+}
+
+}  // namespace
+
+void LowerTurnWait(Emitter& e, const ir::Op& op) { Turn(e, op, true); }
+
+void LowerTurnPass(Emitter& e, const ir::Op& op) { Turn(e, op, false); }
 
 }  // namespace tile::codegen

@@ -4,7 +4,11 @@
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/device_tensor_maps.h"
 #include "codegen/emit/pipeline/mbarrier.h"
+#include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/gpu/op_views.h"
+#include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/staging/shared_account.h"
+#include "codegen/target/decisions.h"
 
 namespace tile::codegen {
 namespace {
@@ -21,6 +25,27 @@ void LowerAllocStages(Emitter& e, const ir::Op& op) {
   const gpu::AllocStagesOp alloc(op);
   const auto bytes = static_cast<uint64_t>(alloc.bytes() * alloc.stages());
   e.SetScalar(alloc.address(), AddressOf(e, e.shared().ReserveStages(op, bytes)));
+}
+
+void LowerOverlayStages(Emitter& e, const ir::Op& op) {
+  const gpu::OverlayStagesOp stages(op);
+  const auto offsets = DecisionOf<Decision::kOffsets>(op);
+  const int64_t begin = offsets ? (*offsets)[0] : 0;
+  llvm::Value* memory = e.shared().ReserveCopies(static_cast<uint64_t>(begin + stages.bytes() * stages.stages()));
+  if (begin > 0) memory = e.b().CreateGEP(e.b().getInt8Ty(), memory, e.I32(begin));
+  e.SetScalar(stages.address(), AddressOf(e, memory));
+}
+
+// Where nobody has used the memory, the first copies of TMA need not wait for what threads load meanwhile, as they would behind this fence.
+void LowerClaimStages(Emitter& e, const ir::Op& op) {
+  if (!e.shared().account().ClaimCopies() && OutermostOf(&op) == &op) return;
+  FenceProxyAsync(e);
+  e.Barrier();
+}
+
+void LowerStageOperand(Emitter& e, const ir::Op& op) {
+  const ir::Value* source = gpu::StageOperandOp(op).source();
+  e.SetScalar(op.result(0), StageOnce(e, source, StagedLhs(source->type()), op.block()));
 }
 
 void LowerAllocBarriers(Emitter& e, const ir::Op& op) {

@@ -44,6 +44,14 @@ void LowerWarp(Emitter& e, const ir::Op& op) {
   e.When(e.b().CreateICmpULT(e.threads().number(), e.I32(first + kWarp)), [&] { LowerRegion(e, op); });
 }
 
+void LowerWarpNumber(Emitter& e, const ir::Op& op) { e.SetScalar(op.result(0), e.threads().warp()); }
+
+// The loop asks for it (emit/lower/lower_control.cc).
+void LowerTwoIterations(Emitter&, const ir::Op&) {}
+
+// The product behind it does (emit/lower/lower_mma.cc).
+void LowerMeanwhile(Emitter&, const ir::Op&) {}
+
 // All lanes run the region, and what is asynchronous in it has a predicate.
 void LowerElect(Emitter& e, const ir::Op& op) {
   llvm::Value* outer = std::exchange(e.control().elected, e.threads().IsElected());

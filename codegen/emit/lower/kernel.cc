@@ -178,7 +178,7 @@ class KernelFrame {
     if (!IsExpanded(function_)) return function_.body()->front();
     const ir::Op* op = function_.body()->front();
     e_.AtEntry([&] {
-      for (; !IsGpuOp(op, GpuOpcode::kProducer); op = op->next()) e_.Lower(*op);
+      for (; !IsGpuOp(op, GpuOpcode::kProducer) && !IsGpuOp(op, GpuOpcode::kWorkers); op = op->next()) e_.Lower(*op);
     });
     return op;
   }

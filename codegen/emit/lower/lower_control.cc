@@ -5,9 +5,7 @@
 
 #include "codegen/analysis/guarded_loop.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/emit/lower/cross_iteration_mma.h"
 #include "codegen/emit/lower/fma_sums.h"
-#include "codegen/emit/lower/lhs_in_registers.h"
 #include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/tma.h"
@@ -63,22 +61,33 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
 }
 
 // In a loop, and its other way takes what is there: mostly the last iteration's mask. Where that is not so, it costs a jump. Not one that asks
-// whether a loop runs.
+// whether a loop runs, or whether copies begin.
 bool IsCorrection(const ir::Op& op) {
   const ir::Op* loop = op.parent();
   for (const ir::Op* inside : *op.region(0)) {
-    if (IsGuarded(*inside)) return false;
+    if (IsGuarded(*inside) || IsGpuOp(inside, GpuOpcode::kBarrierWait)) return false;
   }
   return loop != nullptr && loop->info()->has(ir::kLoop) && op.num_results() > 0 && op.region(1) != nullptr &&
          op.region(1)->front() == op.region(1)->back();
+}
+
+// Products begin in one way, and the other way awaits those that run.
+bool AwaitsProductsElse(const ir::Op& op) {
+  bool awaits = false;
+  if (op.region(1) == nullptr) return false;
+  for (const ir::Op* other : *op.region(1)) awaits = awaits || IsGpuOp(other, GpuOpcode::kMmaWait);
+  return awaits;
 }
 
 }  // namespace
 
 void LowerIf(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
-  llvm::BasicBlock* then = e.NewBlock("then");
+  // ptxas takes the first way for the usual one. Where that falls through an inverted condition, it may serialise products (C7514).
+  const bool other_first = AwaitsProductsElse(op);
+  llvm::BasicBlock* then = other_first ? nullptr : e.NewBlock("then");
   llvm::BasicBlock* otherwise = e.NewBlock("else");
+  if (other_first) then = e.NewBlock("then");
   llvm::BasicBlock* after = e.NewBlock("endif");
   llvm::MDNode* weights = IsCorrection(op) ? llvm::MDBuilder(e.context()).createUnlikelyBranchWeights() : nullptr;
   b.CreateCondBr(e.scalar(op.operand(0)), then, otherwise, weights);
@@ -136,17 +145,17 @@ std::pair<llvm::Value*, llvm::Value*> StepOf(Emitter& e, const ir::ForOp& loop, 
   return {next, b.CreateICmpULT(step, b.CreateSub(upper, iv))};
 }
 
-// A loop with late products does two iterations in a row: the second one has a product before it, and what goes around from one to
-// the next need not change registers (heads of 64, 128 x 64: 594 us, 581 so; four in a row: 639).
 constexpr int kIterationsTogether = 2;
 
-// Two iterations go around a ring of pieces once, so that where each piece lies is a constant in them. A product that takes its steps one by one waits
-// for what is computed of that (heads of 64, 64 x 128, H100: 532 us, 523 so).
-bool IterationsFillRing(Emitter& e, const ir::Op& loop) {
+// The program says so, or two iterations go around the ring to which all threads copy pieces (passes/expand/copy_role.cc says why).
+bool HasTwoIterations(Emitter& e, const ir::Op& loop) {
+  bool in_steps = false, says = false;
+  for (const ir::Op* op : *loop.region(0)) {
+    in_steps = in_steps || DecisionOf<Decision::kInSteps>(*op);
+    says = says || IsGpuOp(op, GpuOpcode::kTwoIterations);
+  }
   const ir::Op* copy = CopyIn(loop);
-  if (copy == nullptr || !DecisionOf<Decision::kPieceBytes>(*copy)) return false;
-  bool in_steps = false;
-  for (const ir::Op* op : *loop.region(0)) in_steps = in_steps || DecisionOf<Decision::kInSteps>(*op);
+  if (copy == nullptr || !DecisionOf<Decision::kPieceBytes>(*copy)) return says;
   return in_steps && kIterationsTogether * StageOf(*copy).pieces() == e.plan().stages;
 }
 
@@ -179,33 +188,29 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   if (const ir::Op* copy = CopyIn(op)) {
     copies.emplace(e, op, *copy, runs);
     e.control().copy_rings.push_back(&*copies);
-    KeepLhs(e, op, &*copies);
   }
-  CrossIterationMma late(e, op);
   // Where the loop is known to run its results are what the last iteration leaves.
-  const bool always = IsGuarded(op) && !late.any();
-  llvm::BasicBlock *before = b.GetInsertBlock(), *entered = before;
+  const bool always = IsGuarded(op);
+  llvm::BasicBlock* before = b.GetInsertBlock();
   if (always) {
     b.CreateBr(head);
   } else {
-    entered = late.Begin(runs, head, exit);
+    b.CreateCondBr(runs, head, exit);
   }
   b.SetInsertPoint(exit);
   const Phis out = always ? Phis(results.size()) : PhisFor(e, results);
   b.SetInsertPoint(head);
   llvm::PHINode* iv = b.CreatePHI(lower->getType(), 2, "iv");
-  iv->addIncoming(lower, entered);
+  iv->addIncoming(lower, before);
   e.SetScalar(body.arg(0), iv);
   const Phis carried = PhisFor(e, body.args().subspan(ir::CarryingLoop(op).first_arg()));
   // Operands of the phis come from the block before the loop.
   for (size_t i = 0; i < inits.size(); ++i) {
     for (size_t r = 0; r < carried[i].size(); ++r) {
-      carried[i][r]->addIncoming(e.regs(inits[i])[r], entered);
+      carried[i][r]->addIncoming(e.regs(inits[i])[r], before);
       if (!always) out[i][r]->addIncoming(e.regs(inits[i])[r], before);
     }
   }
-  late.Enter(entered);
-  e.control().late.push_back(&late);
   OverlappedProducts running(e, op);
   e.control().running.push_back(&running);
   ControlStack::Loop loop;
@@ -218,30 +223,28 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   EnterLoop(e, op);
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
-  late.LowerBody();
+  for (const ir::Op* inside : body) {
+    running.Before(*inside);
+    e.Lower(*inside);
+    e.shared().account().Passed(inside);
+  }
   if (e.refused()) return;
   e.control().loops.pop_back();
 
   b.SetInsertPoint(next);
-  late.EndIteration();
   running.EndIteration();
-  if (copies) {
-    copies->EndIteration();
-  }
   const auto [stepped, more] = StepOf(e, loop_op, iv);
   // What ends an iteration may have branched.
   llvm::BasicBlock* latch_end = b.GetInsertBlock();
-  late.GoAround(latch_end);
   iv->addIncoming(stepped, latch_end);
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(AsRegisters(phis));
   // Asynchronous products must end before control flow joins.
   llvm::BasicBlock* last = e.NewBlock("drain");
   llvm::BranchInst* back = b.CreateCondBr(more, head, last);
-  if (late.any() || IterationsFillRing(e, op)) AskForCopies(back, kIterationsTogether);
+  if (HasTwoIterations(e, op)) AskForCopies(back, kIterationsTogether);
   b.SetInsertPoint(last);
   if (copies) copies->Drain(&final);
-  late.Drain(&final);
   for (size_t i = 0; i < final.size(); ++i) {
     if (LeavesFmaSums(op, static_cast<int>(i))) final[i] = InOtherRegisters(e, final[i]);
   }
@@ -254,7 +257,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
     if (always && results[i]->type().is_tile()) e.Set(results[i], final[i]);
   }
   if (copies) e.control().copy_rings.pop_back();
-  e.control().late.pop_back();
   e.control().running.pop_back();
   b.SetInsertPoint(exit);
   e.order().set_pending(at_entry);

@@ -5,8 +5,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/emit/lower/cross_iteration_mma.h"
-#include "codegen/emit/lower/lhs_in_registers.h"
 #include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
@@ -62,26 +60,55 @@ std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int oper
 }
 
 // Both operands lie in a stage, where they are named (codegen/gpu/ops.def).
-bool ReadsStages(const ir::Op& op) { return gpu::StageTileOp::Is(op.operand(1)->def()); }
+bool ReadsStages(const ir::Op& op) { return StageTileOf(op.operand(1)) != nullptr; }
 
-// What a product reads from a stage: of copies this iteration's or the one before.
-StagedAt Staged(Emitter& e, const ir::Op& op, int operand, bool before = false) {
-  if (const auto tile = ir::DefAs<gpu::StageTileOp>(op.operand(operand)))
-    return {StagedOperandOf(op, operand).value(), e.scalar(tile->address())};
+// What a product reads from a stage.
+StagedAt Staged(Emitter& e, const ir::Op& op, int operand) {
+  if (const ir::Op* tile = StageTileOf(op.operand(operand)))
+    return {StagedOperandOf(op, operand).value(), e.scalar(gpu::StageTileOp(*tile).address())};
   const int slot = op.operand(operand)->index();
   const CopyRing& copies = *e.control().copy_rings.back();
-  return {copies.tile(slot), e.b().CreatePtrToInt(copies.Slot(slot, before), e.b().getInt32Ty())};
+  return {copies.tile(slot), e.b().CreatePtrToInt(copies.Slot(slot), e.b().getInt32Ty())};
 }
 
-}  // namespace
+// Words that are there.
+class ReadyWords : public FragmentSource {
+ public:
+  explicit ReadyWords(Registers words) : words_(std::move(words)) {}
+  llvm::Value* Word(int w) override { return words_[static_cast<size_t>(w)]; }
 
-void ReadLhsInRegisters(Emitter& e, const ir::Op& loop, const CopyRing& copies) {
+ private:
+  Registers words_;
+};
+
+// Word w of a fragment_words of a left operand of this type is there.
+bool HoldsWord(const ir::Op& words, ir::Type type, int w) {
+  const int64_t steps = type.shape()[1] / DecisionOf<Decision::kShape>(words).value()[2];
+  return w / kWordsOfStep % steps < DecisionOf<Decision::kLhsInRegisters>(words).value_or(steps);
+}
+
+// Of the first operand, by their number, those that are in registers, too.
+absl::flat_hash_map<int, llvm::Value*> HeldWordsOf(Emitter& e, const ir::Op& mma) {
+  absl::flat_hash_map<int, llvm::Value*> words;
+  const auto held = ir::DefAs<gpu::HeldWordsOp>(mma.operand(0));
+  if (!held) return words;
+  const Registers& all = e.regs(held->rhs());
+  for (int w = 0; w < static_cast<int>(all.size()); ++w) {
+    if (HoldsWord(*held->rhs()->def(), mma.operand(0)->type(), w)) words[w] = all[static_cast<size_t>(w)];
+  }
+  return words;
+}
+
+// Behind the begin of a product whose left operand was made in the iteration: words of other left operands of its loop are read once more, by
+// stores that are never done. Else ptxas may have laid that operand over them (docs/gpu-faults.md).
+void ReadHeldWords(Emitter& e, const ir::Op& loop) {
   auto& b = e.b();
-  if (!copies.lhs_in_registers()) return;
   llvm::Value* never = b.CreateICmpSLT(e.GridSize(0), e.I32(0));  // grids are smaller
   for (const ir::Op* op : *loop.region(0)) {
-    const CopyRing::Words words = copies.LhsInRegistersOf(*op);
-    for (int w = 0; !words.empty() && w < NumWordsOfLhs(*op); w += kWordsOfStep) {
+    if (!ir::MmaOp::Is(op)) continue;
+    const auto words = HeldWordsOf(e, *op);
+    const int all = words.empty() ? 0 : static_cast<int>(e.regs(gpu::HeldWordsOp(op->operand(0)->def()).rhs()).size());
+    for (int w = 0; w < all; w += kWordsOfStep) {
       if (!words.contains(w)) continue;
       Registers in = {never, e.I32(0)};
       for (int i = 0; i < kWordsOfStep; ++i) in.push_back(words.at(w + i));
@@ -90,24 +117,59 @@ void ReadLhsInRegisters(Emitter& e, const ir::Op& loop, const CopyRing& copies) 
   }
 }
 
-namespace {
+// The region of the meanwhile in front of the product, if there is one.
+void DoMeanwhile(Emitter& e, const ir::Op& mma) {
+  const auto meanwhile = ir::As<gpu::MeanwhileOp>(mma.prev());
+  if (!meanwhile) return;
+  const ir::Op& op = meanwhile->op();
+  const Registers results = e.InlineBody(*op.region(0), {});
+  for (int i = 0; i < op.num_results(); ++i) e.SetScalar(op.result(i), results[static_cast<size_t>(i)]);
+}
+
+// Operands are named (codegen/gpu/ops.def): in a stage, or in registers.
+Registers MultiplyNamed(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
+  const StagedMmaEmitter& emitter = EmitterOf(plan);
+  MmaUse use;
+  use.async = DecisionOf<Decision::kAsync>(op);
+  use.meanwhile = [&] { DoMeanwhile(e, op); };
+  const int first = plan.first();
+  const StagedAt second = Staged(e, op, 1 - first);
+  if (StageTileOf(op.operand(first)) == nullptr) {
+    if (const auto words = ir::DefAs<gpu::WordsTileOp>(op.operand(first))) {
+      ReadyWords lhs(e.regs(words->source()));
+      return emitter.Multiply(e, op, plan, lhs, second, std::move(acc), use);
+    }
+    const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
+    use.in_steps = DecisionOf<Decision::kInSteps>(op);
+    use.meanwhile = [&] {
+      ReadHeldWords(e, *op.parent());
+      DoMeanwhile(e, op);
+    };
+    return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
+  }
+  const StagedAt from = Staged(e, op, first);
+  if (plan.held) {
+    llvm::Value* at = e.b().CreateIntToPtr(from.at, e.b().getPtrTy(3));
+    const auto held =
+        FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
+    return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
+  }
+  use.words = HeldWordsOf(e, op);
+  return emitter.Multiply(e, op, plan, from, second, std::move(acc), use);
+}
 
 Registers MultiplyStaged(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
   auto& b = e.b();
-  CopyRing* copies = ReadsStages(op) ? nullptr : e.control().copy_rings.back();
-  CrossIterationMma* late = copies == nullptr ? nullptr : e.control().late.back();
-  const bool leads = late != nullptr && late->IsLeader(op);
-  const bool runs = DecisionOf<Decision::kOverlaps>(op);
-  const bool leads_on = late != nullptr && late->LeadsOn(op);
-  if (late != nullptr && late->IsFirst(op)) late->TakeTurn();
-  for (int i = 0; i < 2 && copies != nullptr; ++i) {
-    if (CopyOf(op, i) != nullptr && copies->pieces(op.operand(i)->index()) > 0) copies->AdvancePiece();
+  if (ReadsStages(op)) return MultiplyNamed(e, op, plan, std::move(acc));
+  CopyRing& copies = *e.control().copy_rings.back();
+  for (int i = 0; i < 2; ++i) {
+    if (CopyOf(op, i) != nullptr && copies.pieces(op.operand(i)->index()) > 0) copies.AdvancePiece();
   }
-  if (copies != nullptr && CopyOf(op, 1) != nullptr) copies->AwaitWidened(op.operand(1)->index());
+  const bool overlaps = DecisionOf<Decision::kOverlaps>(op);
   const StagedMmaEmitter& emitter = EmitterOf(plan);
   MmaUse use;
-  use.async = leads || leads_on || runs || (copies != nullptr ? copies->IsAsync(op) : DecisionOf<Decision::kAsync>(op));
-  if (copies != nullptr && !leads && !leads_on && !runs) use.meanwhile = [&] { copies->FetchMeanwhile(); };
+  use.async = overlaps || copies.IsAsync(op);
+  if (!overlaps) use.meanwhile = [&] { copies.FetchMeanwhile(); };
   const int first = plan.first();
   const StagedAt second = Staged(e, op, 1 - first);
   if (plan.held) {
@@ -117,18 +179,12 @@ Registers MultiplyStaged(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan
         FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
     return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
   }
-  if (copies == nullptr || CopyOf(op, first) != nullptr)
+  if (CopyOf(op, first) != nullptr)
     return emitter.Multiply(e, op, plan, Staged(e, op, first), second, std::move(acc), use);
-  if (llvm::Value* at = copies->StagedLhsOf(op)) {
-    use.words = copies->LhsInRegistersOf(op);
+  if (llvm::Value* at = copies.StagedLhsOf(op))
     return emitter.Multiply(e, op, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
-  }
   const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
   use.in_steps = DecisionOf<Decision::kInSteps>(op);
-  use.meanwhile = [&e, &op, copies, fetch = std::move(use.meanwhile)] {
-    ReadLhsInRegisters(e, *op.parent(), *copies);
-    if (fetch) fetch();
-  };
   return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
 }
 
@@ -218,8 +274,6 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   if (const auto staged = StagedMmaPlanOf(op)) {
     acc = MultiplyStaged(e, op, *staged, std::move(acc));
     if (!ReadsStages(op) && e.control().copy_rings.back()->in_pieces()) e.control().copy_rings.back()->ReleasePiece();
-    const bool leads = !ReadsStages(op) && e.control().late.back()->IsLeader(op);
-    if (leads) acc = e.control().late.back()->BeginBeside(std::move(acc));
     const bool ended = !DecisionOf<Decision::kOverlaps>(op) && !DecisionOf<Decision::kAsync>(op);
     return ended && HandsOnElsewhere(op) ? InRegistersOfTheirOwn(e, std::move(acc)) : acc;
   }
@@ -238,10 +292,6 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
 
 void LowerProduct(Emitter& e, const ir::Op& op) {
   const ir::Elem elem = op.result(0)->type().elem();
-  if (DecisionOf<Decision::kCrossIteration>(op)) {
-    e.control().late.back()->Keep(op);
-    return e.Set(op.result(0), e.regs(ir::MmaOp(op).acc()));
-  }
   Registers acc;
   for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));
   acc = Multiply(e, op, std::move(acc));
@@ -250,54 +300,23 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   if (DecisionOf<Decision::kOverlaps>(op)) e.control().running.back()->Begun(op);
 }
 
-// Words that are there.
-class ReadyWords : public FragmentSource {
- public:
-  explicit ReadyWords(Registers words) : words_(std::move(words)) {}
-  llvm::Value* Word(int w) override { return words_[static_cast<size_t>(w)]; }
-
- private:
-  Registers words_;
-};
-
 }  // namespace
 
-void KeepLhs(Emitter& e, const ir::Op& loop, CopyRing* copies) {
-  for (const ir::Op* op : *loop.region(0)) {
-    const int64_t steps = DecisionOf<Decision::kLhsInRegisters>(*op).value_or(0);
-    if (steps == 0) continue;
-    const StagedMmaPlan plan = *StagedMmaPlanOf(*op);
-    const auto from =
-        FragmentsInShared(e, op->operand(0)->type().elem(), StagedLhs(*op).OperandMap(),
-                          e.b().CreateIntToPtr(copies->StagedLhsOf(*op), e.b().getPtrTy(3)), plan.FirstLayout());
-    CopyRing::Words words;
-    for (int w = 0; w < NumWordsOfLhs(*op); ++w) {
-      if (w / kWordsOfStep % plan.steps() < steps) words[w] = from->Word(w);
-    }
-    copies->KeepLhs(*op, std::move(words));
+void LowerFragmentWords(Emitter& e, const ir::Op& op) {
+  const ir::Value* source = gpu::FragmentWordsOp(op).source();
+  const ir::Type type = source->type();
+  const Layout fragments = LhsFragments(op);
+  std::unique_ptr<FragmentSource> from;
+  if (const ir::Op* tile = StageTileOf(source)) {
+    llvm::Value* at = e.b().CreateIntToPtr(e.scalar(gpu::StageTileOp(*tile).address()), e.b().getPtrTy(3));
+    from = FragmentsInShared(e, type.elem(), StoredTile(*tile, true).OperandMap(), at, fragments);
+  } else {
+    from = FragmentsBroughtToRegisters(e, source, fragments);
   }
-}
-
-int NumWordsOfLhs(const ir::Op& mma) {
-  const int bits = ir::MemoryBits(mma.operand(0)->type().elem());
-  return static_cast<int>(StagedMmaPlanOf(mma)->FirstLayout().registers()) * bits / 32;
-}
-
-Registers WordsOfLhs(Emitter& e, const ir::Op& mma) {
-  const auto fragments = FragmentsBroughtToRegisters(e, mma.operand(0), StagedMmaPlanOf(mma)->FirstLayout());
   Registers words;
-  for (int w = 0; w < NumWordsOfLhs(mma); ++w) words.push_back(fragments->Word(w));
-  return words;
-}
-
-Registers BeginProduct(Emitter& e, const ir::Op& mma, Registers words, Registers sums, bool before) {
-  const StagedMmaPlan plan = *StagedMmaPlanOf(mma);
-  e.control().copy_rings.back()->AwaitWidened(mma.operand(1)->index(), before);
-  ReadyWords lhs(std::move(words));
-  const StagedAt second = Staged(e, mma, 1, before);
-  MmaUse use;
-  use.async = true;
-  return EmitterOf(plan).Multiply(e, mma, plan, lhs, second, std::move(sums), use);
+  for (int w = 0; w < e.layout(op.result(0)).registers(); ++w)
+    words.push_back(HoldsWord(op, type, w) ? from->Word(w) : llvm::PoisonValue::get(e.b().getInt32Ty()));
+  e.Set(op.result(0), std::move(words));
 }
 
 void LowerMmaF(Emitter& e, const ir::Op& op) { LowerProduct(e, op); }

@@ -53,7 +53,6 @@ Registers OverlappedProducts::Wait(size_t running, Registers sums) {
   // Copies begin beside what has begun.
   ring_->FetchMeanwhile();
   sums = WaitForProducts(e_, static_cast<int>(running), std::move(sums));
-  if (!waited_) ring_->ReleaseKept();
   waited_ = true;
   return sums;
 }

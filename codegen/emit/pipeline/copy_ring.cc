@@ -9,17 +9,15 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/emit/pipeline/async_products.h"
-#include "codegen/emit/pipeline/device_tensor_maps.h"
+#include "codegen/emit/pipeline/mbarrier.h"
 #include "codegen/emit/pipeline/staged_operand.h"
-#include "codegen/emit/pipeline/tma.h"
 #include "codegen/layout/algebra.h"
-#include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/prefetch_slot.h"
-#include "codegen/plan/tma/tensor_maps.h"
+#include "codegen/plan/staging/shared_account.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
@@ -106,6 +104,14 @@ class SlotCopies {
   llvm::Value* mine_;
 };
 
+// 16 bytes' worth of what is loaded, in the type of what the product reads (StagedTile::rounded).
+Registers Converted(Emitter& e, const StagedTile& tile, const Registers& values) {
+  if (TakesPairs(e, *tile.rounded)) return EmitPairs(e, *tile.rounded, values);
+  Registers out = values;
+  for (llvm::Value*& v : out) v = EmitFToF(e, *tile.rounded, {&v, 1});
+  return out;
+}
+
 }  // namespace
 
 CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Value* runs)
@@ -114,68 +120,39 @@ CopyRing::CopyRing(Emitter& e, const ir::Op& loop, const ir::Op& copy, llvm::Val
       copy_(copy),
       stage_(StageOf(copy)),
       stages_(e.plan().stages),
-      late_(HasCrossIterationMma(copy)),
-      apart_(ComesApart(copy, stages_)),
       keeps_(KeepsStage(copy)),
       all_end_(AllIterationsEnd(loop)) {
   auto& b = e.b();
-  bool used = false;
-  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.ring_bytes(stages_)), &used);
-  DeviceTensorMaps maps(e, copy);
-  if (CopiesByTma(copy)) tma_.emplace(e, stages_);
-  if (apart_) late_tma_.emplace(e, stages_);
-  PlaceWidened();
+  memory_ = e.shared().ReserveCopies(static_cast<uint64_t>(stage_.ring_bytes(stages_)));
   // The ring of an earlier loop, or this one, may still be read; what other threads wrote before the loop may be loaded.
-  bool waits = used || loop.parent() != nullptr;
-  for (const ir::Op* op : *copy.region(0)) {
-    waits = waits || DecisionOf<Decision::kDeviceTensorMap>(*op) ||
-            (op->info()->is_access() && e.order().NeedsBarrier(*op));
-  }
+  bool waits = e.shared().account().ClaimCopies() || OutermostOf(&loop) != &loop;
+  for (const ir::Op* op : *copy.region(0)) waits = waits || (op->info()->is_access() && e.order().NeedsBarrier(*op));
   ir::Walk(copy.region(0),
            [&](const ir::Op* op) { computes_in_workspace_ = computes_in_workspace_ || op->info()->has(ir::kWrites); });
-  // TMA writes where threads may have written. Where none has, its first copies need not wait for what threads load meanwhile, as they would
-  // behind this fence.
-  if (tma_ && waits) FenceForAsync();
-  maps.MakeInFirstWarp();
   if (waits) e.Barrier();
   only_computes_ = OnlyComputes();
   for (const ir::Op* op : *loop.region(0)) {
     if (DecisionOf<Decision::kAsync>(*op)) async_.push_back(op);
   }
-  if (!tma_) StageInvariants();
-  // Positions of a ring that TMA fills persist, as its barriers do.
-  const auto variable = [&](llvm::Value* start, bool persists) {
-    llvm::AllocaInst* v = e.Variable(start->getType(), persists ? start : nullptr);
-    if (!persists) b.CreateStore(start, v);
+  StageInvariants();
+  const auto variable = [&](llvm::Value* start) {
+    llvm::AllocaInst* v = e.Variable(start->getType(), nullptr);
+    b.CreateStore(start, v);
     return v;
   };
-  const bool persists = tma_.has_value();
-  before_ = variable(e.I32(0), persists);
-  current_ = variable(e.I32(0), persists);
-  read_ = variable(e.I32(0), persists);
-  write_ = variable(e.I32(0), persists);
-  release_ = variable(e.I32(0), persists);
-  read_phase_ = variable(e.I32(TmaStages::kFirstRead), persists);
-  write_phase_ = variable(e.I32(TmaStages::kFirstFill), persists);
-  ahead_ = variable(e.scalar(loop.operand(0)), false);
-  // Warp 0 alone follows what TMA copies begin; where the loop runs once, the others do up to there.
-  const bool shares = in_pieces() && loop.parent() == nullptr;
-  llvm::Value* follows = b.CreateAnd(runs, b.CreateICmpEQ(e.threads().warp(), e.I32(0)));
-  more_ = variable(tma_ && !shares ? follows : runs, false);
-  if (keeps_ && tma_) any_ = variable(b.getFalse(), false);
-  if (apart_) late_phase_ = variable(e.I32(TmaStages::kFirstRead), persists);
-  BeginCopies(shares);
-  if (tma_ && shares) b.CreateStore(b.CreateAnd(Now(more_), follows), more_);
-  // What threads bring themselves does not wait behind copies by TMA.
-  if (tma_) StageInvariants();
+  current_ = variable(e.I32(0));
+  read_ = variable(e.I32(0));
+  write_ = variable(e.I32(0));
+  ahead_ = variable(e.scalar(loop.operand(0)));
+  more_ = variable(runs);
+  BeginCopies();
 }
 
 // Of the first iterations.
-void CopyRing::BeginCopies(bool shares) {
+void CopyRing::BeginCopies() {
   auto& b = e_.b();
   if (in_pieces()) {
-    // By different warps, if they may: one would take as long for all as queries take to come from memory, and store its own later.
-    for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i, shares ? i % e_.num_warps() : -1);
+    for (int i = 0; i + 1 < stages_; ++i) FetchPiece(i);
     return;
   }
   llvm::BasicBlock *before = b.GetInsertBlock(), *body = e_.NewBlock("begin"), *after = e_.NewBlock("begun");
@@ -184,28 +161,14 @@ void CopyRing::BeginCopies(bool shares) {
   llvm::PHINode* i = b.CreatePHI(b.getInt32Ty(), 2);
   i->addIncoming(e_.I32(0), before);
   Fetch(false);
-  for (int load = 0; !tma_ && load < CopyingLoads(loop_); ++load) EndCopies(e_);  // as many as in an iteration
+  for (int load = 0; load < CopyingLoads(loop_); ++load) EndCopies(e_);  // as many as in an iteration
   llvm::Value* next = b.CreateAdd(i, e_.I32(1));
   i->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - ((late_ && !apart_) || keeps_ ? 2 : 1))), body, after);
+  b.CreateCondBr(b.CreateICmpULT(next, e_.I32(stages_ - (keeps_ ? 2 : 1))), body, after);
   b.SetInsertPoint(after);
 }
 
-void CopyRing::PlaceWidened() {
-  if (stage_.conversion_buffers == 0) return;
-  auto& b = e_.b();
-  wide_.emplace(e_, stage_, b.CreateGEP(b.getInt8Ty(), memory_, e_.I32(stage_.unit_bytes() * stages_)));
-  for (int i = 0; i < copy_.num_results(); ++i) {
-    if (!stage_.widens_apart(static_cast<size_t>(i))) continue;
-    for (const ir::Use* use = copy_.result(i)->uses(); use != nullptr; use = use->next) {
-      const bool late = DecisionOf<Decision::kCrossIteration>(*use->owner);
-      widens_beside_ = widens_beside_ && late;
-      read_late_ = read_late_ || late;
-    }
-  }
-}
-
-// Invariant operands of products that read shared memory.
+// Invariant operands of products that read shared memory. The barrier of the first iteration follows.
 void CopyRing::StageInvariants() {
   for (int i = 0; i < copy_.num_results(); ++i) {
     for (const ir::Use* use = copy_.result(i)->uses(); use != nullptr; use = use->next) {
@@ -213,83 +176,54 @@ void CopyRing::StageInvariants() {
       if (!KindOf(mma).reads_stages()) continue;
       reads_stages_ = true;
       if (DecisionOf<Decision::kStagesLhs>(mma))
-        staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_);
+        staged_lhs_[&mma] = StageOnce(e_, mma.operand(0), StagedLhs(mma), loop_.block());
     }
   }
-  if (staged_lhs_.empty()) return;
-  FenceForAsync();
-  if (tma_) e_.Barrier();  // else that of the first iteration follows
+  if (!staged_lhs_.empty()) FenceProxyAsync(e_);
 }
 
 llvm::Value* CopyRing::Now(llvm::AllocaInst* variable) const {
   return e_.b().CreateLoad(variable->getAllocatedType(), variable);
 }
 
-void CopyRing::Step(llvm::AllocaInst* position, llvm::AllocaInst* phase) {
+void CopyRing::Step(llvm::AllocaInst* position) {
   auto& b = e_.b();
-  const int64_t step = tma_ ? 1 : stage_.unit_bytes();
+  const int64_t step = stage_.unit_bytes();
   llvm::Value* next = b.CreateAdd(Now(position), e_.I32(step));
   llvm::Value* wraps = b.CreateICmpEQ(next, e_.I32(step * stages_));
   b.CreateStore(b.CreateSelect(wraps, e_.I32(0), next), position);
-  if (tma_ && phase != nullptr) b.CreateStore(b.CreateXor(Now(phase), b.CreateZExt(wraps, b.getInt32Ty())), phase);
 }
-
-llvm::Value* CopyRing::FirstByte(llvm::Value* position) const {
-  return tma_ ? e_.b().CreateMul(position, e_.I32(stage_.unit_bytes())) : position;
-}
-
-void CopyRing::FenceForAsync() { e_.Ptx(e_.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
 
 void CopyRing::AdvancePiece() {
-  auto& b = e_.b();
-  b.CreateStore(Now(read_), current_);
-  if (tma_) AwaitNext();
-  Step(read_, read_phase_);
-  if (!tma_) {
-    AwaitCopies(e_, stages_ - 2);
-    if (reads_stages_ && stored_) FenceForAsync();
-    e_.Barrier();
-  }
+  e_.b().CreateStore(Now(read_), current_);
+  Step(read_);
+  AwaitCopies(e_, stages_ - 2);
+  if (reads_stages_ && stored_) FenceProxyAsync(e_);
+  e_.Barrier();
   ++piece_;
   fetches_later_ = true;
   if (!reads_stages_) FetchMeanwhile();
 }
 
-void CopyRing::ReleasePiece() {
-  FetchMeanwhile();
-  if (!tma_) return;
-  tma_->Release(Now(release_), e_.b().getTrue());
-  Step(release_);
-}
+void CopyRing::ReleasePiece() { FetchMeanwhile(); }
 
-void CopyRing::FetchPiece(int piece, int warp) {
+void CopyRing::FetchPiece(int piece) {
   auto& b = e_.b();
   const int all = stage_.pieces();
   piece %= all;
   size_t tile = 0;
   int part = piece;
   while (part >= stage_.pieces(tile)) part -= stage_.pieces(tile++);
-  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = FirstByte(Now(write_));
+  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = Now(write_);
   e_.When(b.CreateLoad(b.getInt1Ty(), more_), [&] {
     const StagedTile& from = stage_.tiles[tile];
-    if (tma_) {
-      e_.When(warp < 0 ? b.getTrue() : b.CreateICmpEQ(e_.threads().warp(), e_.I32(warp)), [&] {
-        ByOneWarp([&] {
-          Compute(iv);
-          full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, from.bytes());
-          llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, at);
-          LoadByTma(e_, *from.load, from, b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
-        });
-      });
-    } else {
-      Compute(iv);
-      llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
-      FillSlot(*from.load, from, b.CreateGEP(b.getInt8Ty(), memory_, first), part, stage_.pieces(tile));
-    }
-    Step(write_, write_phase_);
+    Compute(iv);
+    llvm::Value* first = b.CreateSub(at, e_.I32(part * stage_.piece_bytes));
+    FillSlot(*from.load, from, b.CreateGEP(b.getInt8Ty(), memory_, first), part, stage_.pieces(tile));
+    Step(write_);
     if (piece + 1 == all) NextToFetch(iv);
   });
-  if (!tma_) EndCopies(e_);
+  EndCopies(e_);
 }
 
 // Compared as a distance, since the sum may overflow.
@@ -303,81 +237,22 @@ void CopyRing::NextToFetch(llvm::Value* iv) {
 }
 
 void CopyRing::Advance() {
-  auto& b = e_.b();
   piece_ = 0;
-  if (stage_.piece_bytes > 0) return;
-  b.CreateStore(Now(current_), before_);
-  llvm::Value* stage = Now(read_);
-  // Of two iterations in a row LLVM would know both stages, and keep all addresses in them for the whole loop.
-  if (apart_) stage = Through(e_, "", {stage})[0];
-  b.CreateStore(stage, current_);
-  if (tma_ && !late_) AwaitNext();
-  Step(read_, read_phase_);
-  if (!tma_) Arrive();
-  if (wide_) wide_->Turn();
-  if (wide_ && !widens_beside_) {
-    LoadToWiden();
-    wide_->Store();
-    FillWide();
-  }
+  if (in_pieces()) return;
+  e_.b().CreateStore(Now(read_), current_);
+  Step(read_);
+  Arrive();
   // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
-  fetches_later_ = reads_stages_ && all_end_ && (!keeps_ || tma_ || only_computes_);
+  fetches_later_ = reads_stages_ && all_end_ && (!keeps_ || only_computes_);
   begun_ = 0;
   if (!fetches_later_) Fetch(false);
-}
-
-void CopyRing::LoadToWiden() {
-  wide_->Load([&](int i) { return InStage(i, false); });
-}
-
-void CopyRing::WidenBeside() {
-  wide_->Store();
-  wide_->EndBlock();
-}
-
-void CopyRing::FillWide() { wide_->Fill(); }
-
-void CopyRing::AwaitWidened(int i, bool before) {
-  if (stage_.widens_apart(static_cast<size_t>(i))) wide_->Await(before);
-}
-
-void CopyRing::EndIteration() {
-  if (wide_ && !read_late_) wide_->Release(e_.b().getTrue(), false);
-  if (tma_ && !late_ && !keeps_ && stage_.piece_bytes == 0) tma_->Release(Now(current_), e_.b().getTrue());
-  if (any_ != nullptr) e_.b().CreateStore(e_.b().getTrue(), any_);
-}
-
-void CopyRing::ReleaseKept() {
-  if (any_ != nullptr) tma_->Release(Now(before_), Now(any_));
 }
 
 bool CopyRing::IsAsync(const ir::Op& mma) const {
   return std::find(async_.begin(), async_.end(), &mma) != async_.end();
 }
 
-void CopyRing::Drain(std::vector<Registers>* carried) {
-  DrainProducts(e_, async_, carried);
-  if (any_ != nullptr) tma_->Release(Now(current_), e_.b().getTrue());
-}
-
-void CopyRing::ReleaseLate(llvm::Value* if_true, bool before) {
-  (apart_ ? late_tma_ : tma_)->Release(Now(before ? before_ : current_), if_true);
-  if (wide_ && read_late_) wide_->Release(if_true, before);
-}
-
-void CopyRing::ReleaseOthers() {
-  if (apart_) tma_->Release(Now(current_), e_.b().getTrue());
-}
-
-void CopyRing::AwaitLate() {
-  if (!apart_) return;
-  auto& b = e_.b();
-  late_tma_->Await(Now(current_), Now(late_phase_));
-  llvm::Value* wraps = b.CreateICmpEQ(Now(current_), e_.I32(stages_ - 1));
-  b.CreateStore(b.CreateXor(Now(late_phase_), b.CreateZExt(wraps, b.getInt32Ty())), late_phase_);
-}
-
-void CopyRing::AwaitNext() { tma_->Await(Now(read_), Now(read_phase_)); }
+void CopyRing::Drain(std::vector<Registers>* carried) { DrainProducts(e_, async_, carried); }
 
 // Copies of all threads to the stage that is read next have come.
 void CopyRing::Arrive() {
@@ -388,7 +263,7 @@ void CopyRing::Arrive() {
       stored_ = true;
     }
   }
-  if (reads_stages_ && stored_) FenceForAsync();
+  if (reads_stages_ && stored_) FenceProxyAsync(e_);
   e_.Barrier();
 }
 
@@ -400,7 +275,6 @@ void CopyRing::FetchMeanwhile() {
   }
   if (!fetches_later_ || (!keeps_ && ++begun_ < async_.size())) return;
   Fetch(!keeps_ && !async_.empty());
-  if (apart_) FetchLate();
   fetches_later_ = false;
 }
 
@@ -421,85 +295,32 @@ llvm::Value* CopyRing::StagedLhsOf(const ir::Op& mma) const {
   return it == staged_lhs_.end() ? nullptr : it->second;
 }
 
-CopyRing::Words CopyRing::LhsInRegistersOf(const ir::Op& mma) const {
-  const auto it = kept_lhs_.find(&mma);
-  return it == kept_lhs_.end() ? Words() : it->second;
-}
-
-llvm::Value* CopyRing::Slot(int i, bool before) const {
-  return stage_.widens_apart(static_cast<size_t>(i)) ? wide_->Slot(i, before) : InStage(i, before);
-}
-
-llvm::Value* CopyRing::InStage(int i, bool before) const {
+llvm::Value* CopyRing::Slot(int i) const {
   auto& b = e_.b();
-  llvm::Value* stage = FirstByte(Now(before ? before_ : current_));
-  const int64_t offset = stage_.piece_bytes > 0 ? 0 : stage_.offsets[static_cast<size_t>(i)];
-  llvm::Value* at = b.CreateAdd(stage, e_.I32(offset));
-  return b.CreateGEP(b.getInt8Ty(), memory_, at);
+  const int64_t offset = in_pieces() ? 0 : stage_.offsets[static_cast<size_t>(i)];
+  return b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(Now(current_), e_.I32(offset)));
 }
 
 void CopyRing::Fetch(bool frees_stage) {
   auto& b = e_.b();
-  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = FirstByte(Now(write_)),
-              *more = Now(more_);
+  llvm::Value *iv = b.CreateLoad(e_.scalar(loop_.operand(1))->getType(), ahead_), *at = Now(write_), *more = Now(more_);
   // Addresses are there when the stage becomes free.
   if (only_computes_) Compute(iv);
   if (frees_stage) FreeStage();
   if (only_computes_) if_ = more;
   e_.When(only_computes_ ? nullptr : more, [&] {
-    if (tma_) {
-      FillByTma(iv, at);
-    } else {
-      if (!only_computes_) Compute(iv);
-      Bring(at);
-    }
-    Step(write_, write_phase_);
+    if (!only_computes_) Compute(iv);
+    Bring(at);
+    Step(write_);
     NextToFetch(iv);
   });
-  if (!tma_) EndCopies(e_);
-}
-
-// A thread of the warp does, mine_.
-void CopyRing::ByOneWarp(const std::function<void()>& start_copies) {
-  mine_ = e_.threads().IsElected();
-  start_copies();
-}
-
-bool CopyRing::Brings(size_t i, bool for_late) const {
-  return !stage_.shares_slot(i) && (!apart_ || IsForLate(copy_, static_cast<int>(i)) == for_late);
-}
-
-int64_t CopyRing::BytesByTma(bool for_late) const {
-  int64_t bytes = 0;
-  for (size_t i = 0; i < stage_.tiles.size(); ++i) bytes += Brings(i, for_late) ? stage_.InStage(i).bytes() : 0;
-  return bytes;
-}
-
-void CopyRing::FillByTma(llvm::Value* iv, llvm::Value* at) {
-  ByOneWarp([&] {
-    full_ = tma_->Begin(Now(write_), Now(write_phase_), mine_, BytesByTma(false));
-    Compute(iv);
-    Bring(at);
-  });
-}
-
-// Each iteration's come, in that iteration.
-void CopyRing::FetchLate() {
-  auto& b = e_.b();
-  e_.When(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), [&] {
-    ByOneWarp([&] {
-      llvm::Value* phase = b.CreateXor(Now(late_phase_), e_.I32(TmaStages::kFirstFill ^ TmaStages::kFirstRead));
-      full_ = late_tma_->Begin(Now(current_), phase, mine_, BytesByTma(true));
-      Compute(e_.scalar(loop_.region(0)->arg(0)));
-      Bring(FirstByte(Now(current_)), /*for_late=*/true);
-    });
-  });
+  EndCopies(e_);
 }
 
 bool CopyRing::OnlyComputes() const {
   for (const ir::Op* op : *copy_.region(0)) {
     if (op->info()->is_load()) {
-      if (!ir::LoadPtrOp::Is(op) || tma_) return false;
+      if (!ir::LoadPtrOp::Is(op)) return false;
     } else if (op->num_results() > 0 && (!op->info()->has(ir::kPure) || op->opcode() == ir::Opcode::kDivi ||
                                          op->opcode() == ir::Opcode::kRemi)) {
       return false;
@@ -528,19 +349,13 @@ void CopyRing::Compute(llvm::Value* iv) {
   if (computes_in_workspace_) e_.Barrier();  // copies read what other threads wrote
 }
 
-void CopyRing::Bring(llvm::Value* at, bool for_late) {
+void CopyRing::Bring(llvm::Value* at) {
   auto& b = e_.b();
   for (const ir::Op* op : *copy_.region(0)) {
     for (size_t i = 0; i < stage_.tiles.size(); ++i) {
-      if (stage_.tiles[i].load != op || !Brings(i, for_late)) continue;
+      if (stage_.tiles[i].load != op || stage_.shares_slot(i)) continue;
       llvm::Value* slot = b.CreateGEP(b.getInt8Ty(), memory_, b.CreateAdd(at, e_.I32(stage_.offsets[i])));
-      if (tma_) {
-        LoadByTma(e_, *op, stage_.InStage(i), b.CreatePtrToInt(slot, b.getInt32Ty()), full_, mine_);
-      } else if (ir::LoadPtrOp::Is(op)) {
-        FillThroughPointers(*op, stage_.tiles[i], slot);
-      } else {
-        FillSlot(*op, stage_.tiles[i], slot);
-      }
+      ir::LoadPtrOp::Is(op) ? FillThroughPointers(*op, stage_.tiles[i], slot) : FillSlot(*op, stage_.tiles[i], slot);
     }
   }
 }

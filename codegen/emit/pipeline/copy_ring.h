@@ -22,22 +22,14 @@
 //
 // In a ring of pieces (plan/mma/copy_pieces.h) products advance, piece by piece, as an iteration does in another ring: a barrier, behind which the
 // piece has arrived and nobody reads the one before, whose place is filled next.
-//
-// If the loads have TMA descriptors, one thread starts the copies, and there is neither a barrier nor a group. Every warp waits for the
-// stage that it reads, and warp 0 waits for all others before it fills a stage again (tma_stages.h). Tiles that threads widen then go from their stage
-// to a place of their own, where products read them (conversion_buffers.h): if only late ones do, beside those of the iteration before.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_COPY_RING_H_
 
-#include <functional>
-#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/emit/pipeline/conversion_buffers.h"
-#include "codegen/emit/pipeline/tma_stages.h"
 #include "codegen/plan/staging/staging.h"
 
 namespace tile::codegen {
@@ -52,18 +44,8 @@ class CopyRing {
   void AdvancePiece();
   // What read it has ended.
   void ReleasePiece();
-  // With late products (plan/mma/cross_iteration_mma.h), before Advance: the stage of the next iteration is full.
-  void AwaitNext();
   // What asynchronous products call when they have begun: starting copies takes many instructions, beside which they run.
   void FetchMeanwhile();
-  // What TMA brought and threads widen: this iteration's, while late products run, if no other product reads it. It is loaded before those begin
-  // (where the stage is full), stored, and fenced some time later.
-  bool widens_beside() const { return wide_ && widens_beside_; }
-  void LoadToWiden();
-  void WidenBeside();
-  void FillWide();
-  // Result i is there for products, if it is one that threads widen.
-  void AwaitWidened(int i, bool before = false);
   // The product may still run when its iteration ends: that of the next one waits for it (Decision::kAsync).
   bool IsAsync(const ir::Op& mma) const;
   const StagedTile& tile(int i) const { return stage_.tiles[static_cast<size_t>(i)]; }
@@ -72,93 +54,50 @@ class CopyRing {
   bool in_pieces() const { return stage_.piece_bytes > 0; }
   // Result i has the type that the product wants where it lies in shared memory.
   bool ConvertsInPlace(int i) const;
-  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory), or in that of the one before (or in the
-  // place into which it was widened); of pieces
-  // the one that was advanced to.
-  llvm::Value* Slot(int i, bool before = false) const;
+  // Where result i of the copy_ahead begins in this iteration's stage (a pointer to shared memory); of pieces the one that was advanced to.
+  llvm::Value* Slot(int i) const;
   // Where the left operand of a product lies (i32) that is the same in all iterations and that it reads there; null: it is not
   // there.
   llvm::Value* StagedLhsOf(const ir::Op& mma) const;
-  // Words of its fragments, by their number, that stay in registers (codegen/plan/mma/lhs_in_registers.h).
-  using Words = absl::flat_hash_map<int, llvm::Value*>;
-  void KeepLhs(const ir::Op& mma, Words words) { kept_lhs_[&mma] = std::move(words); }
-  Words LhsInRegistersOf(const ir::Op& mma) const;
-  bool lhs_in_registers() const { return !kept_lhs_.empty(); }
-  // Where the body ends: the stage is free, unless a late product will read it, or a product still does.
-  void EndIteration();
   // Behind the last iteration, with what the loop carries: waits for the product that still runs.
   void Drain(std::vector<Registers>* carried);
-  // Products of the iteration before, which kept its stage (plan/mma/overlapped_products.h), have ended.
-  void ReleaseKept();
-  // The stage of the iteration before, or of this one, is free, which late products have read.
-  void ReleaseLate(llvm::Value* if_true, bool before);
-  // Where what late products read comes apart: the rest of this iteration's stage is free.
-  void ReleaseOthers();
-  // The same: what late products will read of this iteration has come.
-  void AwaitLate();
 
  private:
-  // Before products read, or TMA writes, what this thread has stored.
-  void FenceForAsync();
-  void PlaceWidened();
   void StageInvariants();
-  // `shares`: several warps start pieces.
-  void BeginCopies(bool shares);
+  void BeginCopies();
   void Arrive();
   // The next iteration's copies, if there is one; a group in any case. `frees_stage`: the stage is read until FreeStage.
   void Fetch(bool frees_stage);
   void FreeStage();
-  // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration. Of those by TMA this warp starts
-  // them; -1: the one that more_ lets come here.
-  void FetchPiece(int piece, int warp = -1);
+  // The copies of a piece, by its number among those of an iteration; behind the last one comes the next iteration.
+  void FetchPiece(int piece);
   void NextToFetch(llvm::Value* iv);
   // What is done for an iteration's copies can be done where there is no such iteration, too: copies under a predicate take the place of a
   // branch, and the assembler moves instructions that compute addresses to where threads would wait.
   bool OnlyComputes() const;
-  void ByOneWarp(const std::function<void()>& start_copies);
-  void FillByTma(llvm::Value* iv, llvm::Value* at);
-  // This iteration's operands of late products, where they come apart.
-  void FetchLate();
-  int64_t BytesByTma(bool for_late) const;
   // Addresses and masks of an iteration's copies; the copies.
   void Compute(llvm::Value* iv);
-  void Bring(llvm::Value* at, bool for_late = false);
-  // Copies of the tile are among those of the other operands, or of late products.
-  bool Brings(size_t i, bool for_late) const;
+  void Bring(llvm::Value* at);
   // All of it, or one of so many pieces (`slot` is where the first would lie).
   void FillSlot(const ir::Op& load, const StagedTile& tile, llvm::Value* slot, int piece = 0, int pieces = 1);
   void FillThroughPointers(const ir::Op& load, const StagedTile& tile, llvm::Value* slot);
   // What this thread copied there, in the operand's type.
   void ConvertSlot(const StagedTile& tile, llvm::Value* slot);
   llvm::Value* Now(llvm::AllocaInst* variable) const;
-  // To the next place of the ring; in each turn of a ring that TMA fills the phase is another one.
-  void Step(llvm::AllocaInst* position, llvm::AllocaInst* phase = nullptr);
-  llvm::Value* FirstByte(llvm::Value* position) const;
-  llvm::Value* InStage(int i, bool before) const;
+  // To the next place of the ring.
+  void Step(llvm::AllocaInst* position);
 
   Emitter& e_;
   const ir::Op& loop_;
   const ir::Op& copy_;
   const StageLayout stage_;
   const int stages_;
-  const bool late_;     // a product reads the stage of the iteration before
-  const bool apart_;    // its operands come apart from the others
   const bool keeps_;    // a product of the iteration before reads its stage until this one waits for products
   const bool all_end_;  // every iteration comes to its products
-  std::optional<TmaStages> tma_, late_tma_;
-  std::optional<ConversionBuffers> wide_;
-  bool widens_beside_ = true, read_late_ = false;  // only late products read wide places; some do
-  llvm::Value *full_ = nullptr, *mine_ = nullptr;  // for TMA copies: the stage's barrier, the thread that starts them
   llvm::Value* memory_;
-  // Variables, which become registers. Stages are i32: their numbers where TMA fills them, else their first bytes.
-  llvm::AllocaInst *before_, *current_, *read_;  // the stages of the iteration before, of this one, of the next
-  llvm::AllocaInst *write_, *release_;           // the stage that is filled next; the oldest stage of pieces
-  llvm::AllocaInst *read_phase_, *write_phase_;  // the phases of the next stage, and of the one that is filled
-  // The induction variable of the iteration that is fetched next, and whether there is such an iteration. By TMA the second is true in the warp
-  // that starts the copies only.
-  llvm::AllocaInst *ahead_, *more_;
-  llvm::AllocaInst* late_phase_ = nullptr;   // of what late products read of this iteration, where it comes apart
-  llvm::AllocaInst* any_ = nullptr;          // there was an iteration before, which kept its stage for TMA copies
+  // Variables, which become registers. Stages (i32, their first bytes): of this iteration, of the next, to be filled next; the induction
+  // variable of what is fetched next, and whether there is such an iteration.
+  llvm::AllocaInst *current_, *read_, *write_, *ahead_, *more_;
   absl::flat_hash_set<const ir::Op*> told_;  // there was a remark
   std::vector<const ir::Op*> async_;         // products that are not waited for in their iteration
   int piece_ = 0;                            // of this iteration, so far advanced to
@@ -170,7 +109,6 @@ class CopyRing {
   bool stored_ = false;         // stages get something by stores of threads
   bool fetches_later_ = false;  // this iteration's copies have not begun
   absl::flat_hash_map<const ir::Op*, llvm::Value*> staged_lhs_;
-  absl::flat_hash_map<const ir::Op*, Words> kept_lhs_;
 };
 
 }  // namespace tile::codegen

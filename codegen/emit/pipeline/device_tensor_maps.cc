@@ -94,7 +94,6 @@ void DescriptorMaker::WriteFixed(int warp) {
 
 void DescriptorMaker::FindTensor() {
   auto& b = e_.b();
-  if (global_ == nullptr) global_ = e_.workspace().Reserve(kMapBytes, kMapBytes);
   const auto halves = [&](llvm::Value* v) {
     words_.push_back(b.CreateTrunc(v, b.getInt32Ty()));
     words_.push_back(b.CreateTrunc(b.CreateLShr(v, 32), b.getInt32Ty()));
@@ -155,40 +154,6 @@ void WriteTensorMaps(Emitter& e, absl::Span<DescriptorMaker> makers) {
   for (DescriptorMaker& m : makers) m.Fence();
   // Without a group that ends here ptxas may let copies begin before the fence has ended, as Triton's authors found.
   ExecuteTogether(e, "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;", "", {});
-}
-
-DeviceTensorMaps::DeviceTensorMaps(Emitter& e, const ir::Op& copy) : e_(e) {
-  const std::vector<StagedTile> tiles = DeviceTensorMapsOf(copy);
-  if (tiles.empty()) return;
-  uint32_t memory = e.shared().Reserve(tiles.size() * kDeviceTensorMapBytes, kMapBytes);
-  for (const StagedTile& tile : tiles) {
-    loads_.push_back(tile.load);
-    makers_.emplace_back(e, DeviceTensorMapOf(*tile.load, tile), e.shared().Address(e.I32(memory)), nullptr);
-    memory += kDeviceTensorMapBytes;
-  }
-  e.AtEntry([&] {
-    for (size_t i = 0; i < makers_.size(); ++i) makers_[i].WriteFixed(static_cast<int>(i) % e.num_warps());
-  });
-}
-
-void DeviceTensorMaps::MakeInFirstWarp() {
-  if (makers_.empty()) return;
-  auto& b = e_.b();
-  for (size_t i = 0; i < makers_.size(); ++i) {
-    makers_[i].FindTensor();
-    e_.SetDeviceTensorMap(*loads_[i], makers_[i].value());
-  }
-  llvm::BasicBlock *look = e_.NewBlock("lookmaps"), *make = e_.NewBlock("makemaps"), *made = e_.NewBlock("mademaps");
-  b.CreateCondBr(b.CreateICmpEQ(e_.threads().warp(), e_.I32(0)), look, made);
-  b.SetInsertPoint(look);
-  llvm::Value* same = b.getTrue();
-  for (DescriptorMaker& m : makers_) same = b.CreateAnd(same, m.IsOfTensor());
-  b.CreateCondBr(same, made, make);
-  b.SetInsertPoint(make);
-  SynchronizeWarp(e_);
-  WriteTensorMaps(e_, absl::MakeSpan(makers_));
-  b.CreateBr(made);
-  b.SetInsertPoint(made);
 }
 
 }  // namespace tile::codegen

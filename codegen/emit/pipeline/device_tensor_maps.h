@@ -1,8 +1,9 @@
 // TMA descriptors that the kernel makes itself (plan/tma/device_tensor_map.h), in front of the loop whose loads use them.
 //
-//   DeviceTensorMaps maps(e, copy);     // at first
-//   …                           // a barrier at the entry
-//   maps.MakeInFirstWarp();     // in front of the loop; from then on e.TensorMap(load)
+//   DescriptorMaker maker(e, map, memory, place);
+//   maker.WriteFixed(warp);                        // at the entry; a barrier follows
+//   maker.FindTensor();                            // in front of the loop
+//   WriteTensorMaps(e, {&maker, 1});               // unless maker.IsOfTensor()
 //
 // A descriptor is made in shared memory. What stays the same is written at the entry; the rest by the warp that starts the copies. Since TMA reads
 // descriptors in global memory, it has them copied to the block's workspace, and tells TMA that there may be others at these addresses
@@ -23,7 +24,7 @@ namespace tile::codegen {
 // One of them.
 class DescriptorMaker {
  public:
-  // `memory`: its place in shared memory, kDeviceTensorMapBytes from there on. `place`: where TMA reads it (i64); null: a part of the workspace is reserved.
+  // `memory`: its place in shared memory, kDeviceTensorMapBytes from there on. `place`: where TMA reads it (i64).
   DescriptorMaker(Emitter& e, DeviceTensorMap map, llvm::Value* memory, llvm::Value* place);
 
   // At the entry, by this warp.
@@ -52,20 +53,6 @@ class DescriptorMaker {
 
 // The warp that is here makes all of them.
 void WriteTensorMaps(Emitter& e, absl::Span<DescriptorMaker> makers);
-
-class DeviceTensorMaps {
- public:
-  // Of a copy_ahead.
-  DeviceTensorMaps(Emitter& e, const ir::Op& copy);
-
-  // All warps go there; the first one makes them.
-  void MakeInFirstWarp();
-
- private:
-  Emitter& e_;
-  std::vector<const ir::Op*> loads_;
-  std::vector<DescriptorMaker> makers_;
-};
 
 }  // namespace tile::codegen
 

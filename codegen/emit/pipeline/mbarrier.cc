@@ -6,6 +6,8 @@ namespace tile::codegen {
 
 void SynchronizeWarp(Emitter& e) { e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {e.I32(-1)}); }
 
+void FenceProxyAsync(Emitter& e) { e.Ptx(e.b().getVoidTy(), "fence.proxy.async.shared::cta;", "", {}, true); }
+
 void ExecuteTogether(Emitter& e, absl::string_view text, absl::string_view constraints, Operands in) {
   llvm::cast<llvm::CallInst>(e.Ptx(e.b().getVoidTy(), text, constraints, in, true))->setConvergent();
 }

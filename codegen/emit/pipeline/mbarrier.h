@@ -9,6 +9,8 @@ namespace tile::codegen {
 // Waits until an mbarrier in shared memory has left the phase (i32: 0, 1).
 void AwaitPhase(Emitter& e, llvm::Value* barrier, llvm::Value* phase);
 void SynchronizeWarp(Emitter& e);
+// Before TMA writes, or wgmma reads, what this thread has accessed.
+void FenceProxyAsync(Emitter& e);
 // PTX with effects that all lanes must execute together.
 void ExecuteTogether(Emitter& e, absl::string_view text, absl::string_view constraints, Operands in);
 

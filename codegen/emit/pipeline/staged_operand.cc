@@ -11,10 +11,9 @@ constexpr uint64_t kAlignment = 1024;  // of what is swizzled by 128 bytes
 
 }  // namespace
 
-llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile, const ir::Op& loop) {
+llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile, const ir::Block* of_loops) {
   auto& b = e.b();
-  const SharedAccount::Kept kept =
-      e.shared().ReserveKept(v, loop.block(), static_cast<uint64_t>(tile.bytes()), kAlignment);
+  const SharedAccount::Kept kept = e.shared().ReserveKept(v, of_loops, static_cast<uint64_t>(tile.bytes()), kAlignment);
   llvm::Value* base = e.shared().Address(e.I32(static_cast<int64_t>(kept.at)));
   if (!kept.is_new) return b.CreatePtrToInt(base, b.getInt32Ty());
   const Registers& registers = e.regs(v);

@@ -55,6 +55,7 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
       {static_cast<int>(GpuOpcode::kWarp), &Agent::Warp},
       {static_cast<int>(GpuOpcode::kElect), &Agent::Region},
       {static_cast<int>(GpuOpcode::kEachBlock), &Agent::EachBlock},
+      {static_cast<int>(GpuOpcode::kMeanwhile), &Agent::Region},
       {static_cast<int>(GpuOpcode::kWorkerBarrier), &Agent::WorkerBarrier},
       {static_cast<int>(GpuOpcode::kSetRegisters), &Agent::Nothing},
       {static_cast<int>(GpuOpcode::kBarrierWait), &Agent::BarrierWait},
@@ -65,6 +66,23 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
       {static_cast<int>(GpuOpcode::kWriteTensorMaps), &Agent::WriteTensorMaps},
       {static_cast<int>(GpuOpcode::kStageTile), &Agent::StageTile},
       {static_cast<int>(GpuOpcode::kMmaWait), &Agent::MmaWait},
+      {static_cast<int>(GpuOpcode::kOverlayStages), &Agent::AllocStages},
+      {static_cast<int>(GpuOpcode::kClaimStages), &Agent::ClaimStages},
+      {static_cast<int>(GpuOpcode::kWarpNumber), &Agent::WarpNumber},
+      {static_cast<int>(GpuOpcode::kSyncWarp), &Agent::Nothing},
+      {static_cast<int>(GpuOpcode::kTwoIterations), &Agent::Nothing},
+      {static_cast<int>(GpuOpcode::kTurnWait), &Agent::TurnWait},
+      {static_cast<int>(GpuOpcode::kTurnPass), &Agent::TurnPass},
+      {static_cast<int>(GpuOpcode::kFenceProxyAsync), &Agent::FenceProxyAsync},
+      {static_cast<int>(GpuOpcode::kStageOperand), &Agent::StoreOperand},
+      {static_cast<int>(GpuOpcode::kFragmentWords), &Agent::FragmentWords},
+      {static_cast<int>(GpuOpcode::kWidenLoad), &Agent::FragmentWords},
+      {static_cast<int>(GpuOpcode::kWidenStore), &Agent::WidenStore},
+      {static_cast<int>(GpuOpcode::kWordsTile), &Agent::Move},
+      {static_cast<int>(GpuOpcode::kHeldWords), &Agent::Move},
+      {static_cast<int>(GpuOpcode::kMadeHere), &Agent::Move},
+      {static_cast<int>(GpuOpcode::kHideNumber), &Agent::Move},
+      {static_cast<int>(GpuOpcode::kOwnRegisters), &Agent::Move},
   };
   for (const Row& row : kRows) {
     if (row.opcode == static_cast<int>(op.opcode())) return row.handler;
@@ -125,6 +143,13 @@ Fault Agent::ReadsSums(const ir::Op& op, int except) {
 Step Agent::Nothing(const ir::Op&) {
   Advance();
   return {};
+}
+
+// The first operand is the result, if there is one.
+Step Agent::Move(const ir::Op& op) {
+  if (Fault fault = ReadsSums(op); fault.found()) return {false, fault};
+  if (op.num_results() > 0) Of(op.result(0)) = Of(op.operand(0));
+  return Nothing(op);
 }
 
 Step Agent::Compute(const ir::Op& op) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -80,6 +81,7 @@ class Agent {
   Step Compute(const ir::Op& op);
   Step DoEffect(const ir::Op& op);
   Step Nothing(const ir::Op& op);
+  Step Move(const ir::Op& op);
   Known& Of(const ir::Value* v) { return known_[v]; }
   std::vector<Known> OperandsOf(const ir::Op& op, int first = 0);
   std::vector<uint64_t> BitsOf(const ir::Op& op);
@@ -90,6 +92,10 @@ class Agent {
 
   // Synchronisation (agent_sync.cc).
   Step AllocStages(const ir::Op& op);
+  Step ClaimStages(const ir::Op& op);
+  Step StoreOperand(const ir::Op& op);
+  // This warp's part of a tile that all workers store.
+  Fault StorePart(const ir::Op& op, Span span, uint64_t name);
   Step AllocBarriers(const ir::Op& op);
   Step AllocTensorMap(const ir::Op& op);
   Step FenceBarriers(const ir::Op& op);
@@ -97,6 +103,10 @@ class Agent {
   Step WorkerBarrier(const ir::Op& op);
   Step ClusterArrive(const ir::Op& op);
   Step ClusterWait(const ir::Op& op);
+  Step WarpNumber(const ir::Op& op);
+  Step TurnWait(const ir::Op& op);
+  Step TurnPass(const ir::Op& op);
+  Step FenceProxyAsync(const ir::Op& op);
   Step BarrierWait(const ir::Op& op);
   Step BarrierArrive(const ir::Op& op);
   Step BarrierExpect(const ir::Op& op);
@@ -105,7 +115,12 @@ class Agent {
   Step WriteTensorMaps(const ir::Op& op);
   Step StageTile(const ir::Op& op);
   Step Product(const ir::Op& op);
+  Step FragmentWords(const ir::Op& op);
+  Step WidenStore(const ir::Op& op);
   Step MmaWait(const ir::Op& op);
+  // The operation is for this warp's warpgroup.
+  bool IsOfGroup(const ir::Op& turn);
+  int group() const { return place_.warp / kWarpsOfGroup; }
   // The barrier of this number in a block of the cluster.
   Fault FindBarrier(const ir::Value* barriers, const ir::Value* number, int block, Barrier** found);
   int64_t AddressOf(const ir::Value* barriers, const ir::Value* number) {
@@ -124,8 +139,10 @@ class Agent {
   absl::flat_hash_map<const ir::Value*, Known> known_;
   Groups products_;
   size_t effects_ = 0;
-  uint64_t waits_for_product_ = 0;  // that the operation began
-  int64_t met_ = -1;                // how often the meeting had been held when this warp came; -1: it has not come
+  bool claimed_ = false;                      // stages of a loop
+  std::vector<std::pair<Span, int>> stored_;  // and not fenced: where, and which part
+  uint64_t waits_for_product_ = 0;            // that the operation began
+  int64_t met_ = -1;  // how often the meeting had been held when this warp came; -1: it has not come
   int64_t met_cluster_ = -1;
   BlockPlace tile_block_;
 };

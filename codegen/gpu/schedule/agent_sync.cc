@@ -17,6 +17,34 @@ Step Agent::AllocStages(const ir::Op& op) {
   return Nothing(op);
 }
 
+// Nobody used the memory before the first loop.
+Step Agent::ClaimStages(const ir::Op& op) {
+  if (claimed_) return Meet(&block().workers);
+  claimed_ = true;
+  return Nothing(op);
+}
+
+// Others see it behind the warp's fence.
+Fault Agent::StorePart(const ir::Op& op, Span span, uint64_t name) {
+  Fault fault = block().memory.BeginWrite(span, {&op, name, place_.warp, machine_.shape().workers});
+  if (!fault.found()) stored_.emplace_back(span, place_.warp);
+  return fault;
+}
+
+Step Agent::StoreOperand(const ir::Op& op) {
+  if (Fault fault = ReadsSums(op); fault.found()) return {false, fault};
+  const Span span = {machine_.AddressOf(op), BytesOf(op.operand(0)->type())};
+  if (Fault fault = StorePart(op, span, Of(op.operand(0)).bits); fault.found()) return {false, fault};
+  Of(op.result(0)).bits = static_cast<uint64_t>(span.begin);
+  return Nothing(op);
+}
+
+Step Agent::FenceProxyAsync(const ir::Op& op) {
+  for (const auto& [span, part] : stored_) block().memory.Land(span, part);
+  stored_.clear();
+  return Nothing(op);
+}
+
 Step Agent::AllocBarriers(const ir::Op& op) {
   const gpu::AllocBarriersOp alloc(op);
   const int64_t first = machine_.AddressOf(op);
@@ -62,6 +90,23 @@ Step Agent::ClusterArrive(const ir::Op& op) {
 }
 
 Step Agent::ClusterWait(const ir::Op& op) { return machine_.cluster().held == met_cluster_ ? Wait() : Nothing(op); }
+
+// --- roles and turns of workers --------------------------------------------------------------------------------------
+
+Step Agent::WarpNumber(const ir::Op& op) {
+  Of(op.result(0)).bits = static_cast<uint64_t>(place_.warp);
+  return Nothing(op);
+}
+
+bool Agent::IsOfGroup(const ir::Op& turn) { return Number(turn.operand(0)) == group(); }
+
+// Those who wait and those who pass come to the same meeting.
+Step Agent::TurnWait(const ir::Op& op) { return IsOfGroup(op) ? Meet(&block().turns[group()]) : Nothing(op); }
+
+Step Agent::TurnPass(const ir::Op& op) {
+  if (IsOfGroup(op)) block().turns[1 - group()].Come();
+  return Nothing(op);
+}
 
 // --- mbarriers -------------------------------------------------------------------------------------------------------
 
@@ -118,7 +163,7 @@ Step Agent::TmaLoad(const ir::Op& op) {
   const gpu::TmaLoadOp load(op);
   const int64_t bytes = BytesOf(load.view()->type());
   const Span span = {Number(load.address()), bytes};
-  if (!gpu::AllocStagesOp::Is(machine_.AllocationOf(span)))
+  if (!gpu::StagesOp::Is(machine_.AllocationOf(span)))
     return {false, {FaultKind::kBounds, absl::StrCat("writes ", bytes, " bytes outside of all stages")}};
   std::vector<uint64_t> index;
   for (const ir::Value* i : load.index()) index.push_back(Of(i).bits);
@@ -215,6 +260,31 @@ Step Agent::Product(const ir::Op& op) {
   if (runs_on) return Nothing(op);
   waits_for_product_ = serial;
   return {};
+}
+
+// Of a tile in a stage, which is read at once, or of one in registers.
+Step Agent::FragmentWords(const ir::Op& op) {
+  const Known& source = Of(op.operand(0));
+  if (source.tile.begin < 0) return Move(op);
+  const Reader reader = {&op, place_.warp};
+  uint64_t name = 0;
+  Fault fault = block().memory.BeginRead(source.tile, reader, &name);
+  block().memory.EndRead(source.tile, reader);
+  if (fault.found()) return {false, fault};
+  Of(op.result(0)).bits = name;
+  return Nothing(op);
+}
+
+Step Agent::WidenStore(const ir::Op& op) {
+  const Span from = Of(op.operand(1)).tile, to = Of(op.operand(2)).tile;
+  const Reader reader = {&op, place_.warp};
+  uint64_t name = 0;
+  Fault fault = block().memory.BeginRead(from, reader, &name);
+  block().memory.EndRead(from, reader);
+  if (!fault.found() && name != Of(op.operand(0)).bits)
+    fault = {FaultKind::kOtherTile, "stores another tile than that of its words"};
+  if (!fault.found()) fault = StorePart(op, to, name);
+  return fault.found() ? Step{false, fault} : Nothing(op);
 }
 
 Step Agent::MmaWait(const ir::Op& op) {

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/op_views.h"
+#include "codegen/target/decisions.h"
 
 namespace tile::codegen::schedule {
 
@@ -41,8 +43,24 @@ Machine::Machine(const ir::Function& function, const Shape& shape) : shape_(shap
     allocations_.emplace_back(Span{free, bytes}, op);
     free += (bytes + kAlignment - 1) / kAlignment * kAlignment;
   };
+  // All stages that are laid over others are in one place.
+  int64_t overlaid = 0;
+  const auto overlay = [&](const gpu::OverlayStagesOp& stages) {
+    const auto offsets = DecisionOf<Decision::kOffsets>(stages.op());
+    return Span{offsets ? (*offsets)[0] : 0, stages.bytes() * stages.stages()};
+  };
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    if (gpu::OverlayStagesOp::Is(op)) overlaid = std::max(overlaid, overlay(gpu::OverlayStagesOp(op)).end());
+  });
+  const int64_t first = std::exchange(free, free + (overlaid + kAlignment - 1) / kAlignment * kAlignment);
   ir::Walk(function.body(), [&](const ir::Op* op) {
     if (gpu::AllocStagesOp::Is(op)) place(op, gpu::AllocStagesOp(op).bytes() * gpu::AllocStagesOp(op).stages());
+    if (const auto stages = ir::As<gpu::OverlayStagesOp>(op)) {
+      const Span span = overlay(*stages);
+      addresses_[op] = first + span.begin;
+      allocations_.emplace_back(Span{first + span.begin, span.bytes}, op);
+    }
+    if (gpu::StageOperandOp::Is(op)) place(op, BytesOf(op->operand(0)->type()));
     if (gpu::AllocBarriersOp::Is(op)) place(op, kBarrierBytes * gpu::AllocBarriersOp(op).count());
     if (gpu::AllocTensorMapOp::Is(op)) place(op, kAlignment);
   });
@@ -50,6 +68,7 @@ Machine::Machine(const ir::Function& function, const Shape& shape) : shape_(shap
     Block& block = blocks_.emplace_back();
     block.running = block.all.needed = shape.warps();
     block.workers.needed = shape.workers;
+    for (Meeting& turn : block.turns) turn.needed = kGroups * kWarpsOfGroup;
   }
   cluster_.needed = shape.warps() * shape.blocks;
 }
@@ -63,8 +82,9 @@ const ir::Op* Machine::AllocationOf(Span span) const {
 
 std::string Machine::Place(Span span) const {
   const ir::Op* op = AllocationOf(span);
-  if (!gpu::AllocStagesOp::Is(op)) return absl::StrCat("address ", span.begin);
-  return absl::StrCat("stage ", (span.begin - AddressOf(*op)) / gpu::AllocStagesOp(op).bytes());
+  const auto stages = ir::As<gpu::StagesOp>(op);
+  return stages ? absl::StrCat("stage ", (span.begin - AddressOf(*op)) / stages->bytes())
+                : absl::StrCat("address ", span.begin);
 }
 
 const ir::Op* Machine::ReaderOf(uint64_t descriptor, int block) const {

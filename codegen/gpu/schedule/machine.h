@@ -26,6 +26,8 @@
 namespace tile::codegen::schedule {
 
 inline constexpr int64_t kBarrierBytes = 8;
+// Warpgroups that take turns, and their warps.
+inline constexpr int kGroups = 2, kWarpsOfGroup = 4;
 
 // Warps of a block and blocks of a cluster.
 struct Shape {
@@ -88,11 +90,11 @@ struct Block {
   SharedCells memory;
   std::map<int64_t, Placed> barriers;        // by address
   std::map<uint64_t, uint64_t> descriptors;  // of which view each is, by its place
-  Meeting all, workers;
-  std::vector<Effect> effects;  // of the warp that is furthest, or of the program before
-  std::set<uint64_t> products;  // of the program before
-  bool effects_known = false;   // both are complete
-  int running = 0;              // warps
+  Meeting all, workers, turns[kGroups];      // of a warpgroup's turn, at which both come
+  std::vector<Effect> effects;               // of the warp that is furthest, or of the program before
+  std::set<uint64_t> products;               // of the program before
+  bool effects_known = false;                // both are complete
+  int running = 0;                           // warps
 };
 
 class Machine {

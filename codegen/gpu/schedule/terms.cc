@@ -18,6 +18,10 @@ constexpr uint64_t kMostTurns = 3;
 
 bool IsInteger(ir::Type type) { return type.is_scalar() && ir::IsInt(type.elem()); }
 
+bool Widens(const ir::Op& ftof) {
+  return ir::MemoryBits(ftof.operand(0)->type().elem()) == 8 && ir::MemoryBits(ftof.result(0)->type().elem()) == 16;
+}
+
 uint64_t OfText(absl::string_view text) {
   uint64_t h = text.size();
   for (const char c : text) h = Mix(h, static_cast<unsigned char>(c));
@@ -106,7 +110,8 @@ uint64_t Terms::Of(const ir::Op& op, int i, absl::Span<const uint64_t> operands,
   if (ir::GetNumTileBlocksOp::Is(&op)) return 1 + Mix(seed_, static_cast<uint64_t>(i)) % kMostBlocks;
   if (ir::GetIndexSpaceShapeOp::Is(&op))
     return Mix(seed_, Mix(Name(op, operands), static_cast<uint64_t>(i))) % kMostTiles;
-  const bool rounds = ir::FToFOp::Is(&op) && type.elem() == ir::Elem::kTF32;
+  // Threads that copy a tile may also widen it, which is exact.
+  const bool rounds = ir::FToFOp::Is(&op) && (type.elem() == ir::Elem::kTF32 || Widens(op));
   const bool moves = (op.info()->traits & ir::kMoves) != 0 && op.num_operands() == 1;
   if ((moves || rounds) && IsInteger(type) == IsInteger(op.operand(0)->type())) return operands[0];
   if (IsInteger(type) && op.info()->has(ir::kPure)) {

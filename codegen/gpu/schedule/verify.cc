@@ -36,11 +36,18 @@ const Op* Around(const Op& op) {
 // The allocation that an address is computed from by additions; null: it is none.
 const Op* StagesOf(const Value* address) {
   const Op* def = address->def();
-  if (def == nullptr || gpu::AllocStagesOp::Is(def)) return def;
+  if (def == nullptr || gpu::StagesOp::Is(def) || gpu::StageOperandOp::Is(def)) return def;
   if (!ir::AddiOp::Is(def)) return nullptr;
   const Op* lhs = StagesOf(def->operand(0));
   return lhs != nullptr ? lhs : StagesOf(def->operand(1));
 }
+
+bool TakesStageTile(const Op& op) {
+  return IsProduct(op) || gpu::HeldWordsOp::Is(&op) || gpu::FragmentWordsOp::Is(&op) || gpu::WidenLoadOp::Is(&op) ||
+         gpu::WidenStoreOp::Is(&op);
+}
+
+bool IsTurn(const Op& op) { return gpu::TurnWaitOp::Is(&op) || gpu::TurnPassOp::Is(&op); }
 
 bool RunsOn(const Op* op) { return op != nullptr && IsProduct(*op) && DecisionOf<Decision::kAsync>(*op); }
 
@@ -68,8 +75,7 @@ class Rules {
     const Op *barriers = nullptr, *fence = nullptr, *arrival = nullptr, *producer = nullptr, *workers = nullptr;
     bool all_wait = false;
     for (const Op* op : *function_.body()) {
-      const bool allocates =
-          gpu::AllocStagesOp::Is(op) || gpu::AllocBarriersOp::Is(op) || gpu::AllocTensorMapOp::Is(op);
+      const bool allocates = gpu::StagesOp::Is(op) || gpu::AllocBarriersOp::Is(op) || gpu::AllocTensorMapOp::Is(op);
       if (allocates && (producer != nullptr || workers != nullptr)) Fail(*op, FaultKind::kRole, "stands behind a role");
       if (gpu::AllocBarriersOp::Is(op)) {
         barriers = op;
@@ -117,6 +123,9 @@ class Rules {
     if (gpu::TmaLoadOp::Is(&op)) CheckLoad(gpu::TmaLoadOp(op));
     if (gpu::StageTileOp::Is(&op)) CheckStageTile(gpu::StageTileOp(op));
     if (gpu::MmaWaitOp::Is(&op)) CheckMmaWait(gpu::MmaWaitOp(op));
+    if (gpu::ClaimStagesOp::Is(&op)) CheckClaim(op);
+    if (IsTurn(op)) CheckTurn(op);
+    if (gpu::MeanwhileOp::Is(&op)) CheckMeanwhile(op);
     if (RunsOn(&op)) CheckProduct(op);
     if (gpu::SetRegistersOp::Is(&op)) CheckRegisters(gpu::SetRegistersOp(op));
   }
@@ -126,10 +135,12 @@ class Rules {
     const bool in_workers = Around<gpu::WorkersOp>(op) != nullptr, in_producer = Around<gpu::ProducerOp>(op) != nullptr;
     const bool elected = Around<gpu::ElectOp>(op) != nullptr, one_warp = Around<gpu::WarpOp>(op) != nullptr;
     const bool of_all = gpu::BlockBarrierOp::Is(&op) || gpu::ClusterArriveOp::Is(&op) || gpu::ClusterWaitOp::Is(&op) ||
-                        gpu::FenceBarriersOp::Is(&op) || gpu::AllocStagesOp::Is(&op) || gpu::AllocBarriersOp::Is(&op) ||
+                        gpu::FenceBarriersOp::Is(&op) || gpu::StagesOp::Is(&op) || gpu::AllocBarriersOp::Is(&op) ||
                         gpu::AllocTensorMapOp::Is(&op) || gpu::ProducerOp::Is(&op) || gpu::WorkersOp::Is(&op);
     if (of_all && op.parent() != nullptr) Fail(op, FaultKind::kRole, "is for all threads, and not all come here");
-    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) || IsProduct(op);
+    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) || IsProduct(op) ||
+                            gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) ||
+                            gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op);
     if (of_workers && (!in_workers || elected || one_warp))
       Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
     const bool of_thread = gpu::TmaLoadOp::Is(&op) || gpu::BarrierExpectOp::Is(&op);
@@ -197,16 +208,33 @@ class Rules {
 
   void CheckAddress(const Op& op, const Value* address, int64_t bytes) {
     const Op* alloc = StagesOf(address);
-    if (alloc == nullptr) return Fail(op, FaultKind::kOperand, "takes an address that is in no alloc_stages");
-    if (bytes > gpu::AllocStagesOp(alloc).bytes())
-      Fail(op, FaultKind::kBounds,
-           absl::StrCat("takes ", bytes, " bytes of a stage of ", gpu::AllocStagesOp(alloc).bytes()));
+    if (alloc == nullptr) return Fail(op, FaultKind::kOperand, "takes an address that is in no stages");
+    const auto stages = ir::As<gpu::StagesOp>(alloc);
+    const int64_t all = stages ? stages->bytes() : BytesOf(alloc->operand(0)->type());
+    if (bytes > all) Fail(op, FaultKind::kBounds, absl::StrCat("takes ", bytes, " bytes of a stage of ", all));
+  }
+
+  void CheckClaim(const Op& op) {
+    if (op.num_operands() != 1 || !gpu::OverlayStagesOp::Is(op.operand(0)->def()))
+      Fail(op, FaultKind::kOperand, "claims what no overlay_stages gives");
+  }
+
+  void CheckTurn(const Op& op) {
+    if (schedule_.num_warps != kGroups * kWarpsOfGroup) Fail(op, FaultKind::kRole, "is for two warpgroups");
+    const auto group = op.num_operands() == 1 ? ir::SplatOf(op.operand(0)) : std::nullopt;
+    if (!group || *group >= static_cast<uint64_t>(kGroups))
+      Fail(op, FaultKind::kOperand, "takes the number of a warpgroup, a constant");
+  }
+
+  void CheckMeanwhile(const Op& op) {
+    if (op.next() == nullptr || !IsProduct(*op.next()) || RunsOn(op.next()))
+      Fail(op, FaultKind::kOperand, "stands in front of no product that waits for its parts");
   }
 
   void CheckStageTile(const gpu::StageTileOp& stage) {
     CheckAddress(stage.op(), stage.address(), BytesOf(stage.op().result(0)->type()));
     for (const ir::Use* use = stage.op().result(0)->uses(); use != nullptr; use = use->next) {
-      if (!IsProduct(*use->owner))
+      if (!TakesStageTile(*use->owner))
         Fail(*use->owner, FaultKind::kOperand,
              absl::StrCat("reads a tile in shared memory, that of ", NameOf(stage.op())));
     }

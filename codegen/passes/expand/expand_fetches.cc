@@ -5,6 +5,7 @@
 
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/expand/producer_role.h"
+#include "codegen/passes/expand/replace_body.h"
 #include "codegen/passes/expand/worker_role.h"
 #include "ir/op_views.h"
 
@@ -26,30 +27,20 @@ bool Any(const ir::Function& f, const std::function<bool(const Op&)>& is) {
 
 class Expander {
  public:
-  Expander(ir::Module* module, ir::Function* function)
-      : function_(function), schedule_(*ScheduleOf(*function)), b_(module, module->CreateBlock({})) {}
+  Expander(ir::Function* function, Builder& b) : function_(function), schedule_(*ScheduleOf(*function)), b_(b) {}
 
   void Run() {
-    Block* body = function_->body();
-    std::vector<Op*> old;
-    for (Op* op : *body) {
-      if (!IsGpuOp(op, GpuOpcode::kKernel) && op != body->back()) old.push_back(op);
-    }
-    b_.set_loc(function_->loc);
     // Descriptors are on their way from the first instructions on.
     Plain(GpuOpcode::kPrefetchTensorMaps);
-    const std::vector<FetchRing> rings = AllocateRings(b_, schedule_, *function_);
+    std::vector<FetchRing> rings;
+    ir::Walk(function_->body(), [&](const Op* op) {
+      if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings.push_back(AllocateRing(b_, schedule_, *op));
+    });
     EmitEntry();
     ProducerRole producer(rings, *function_);
     EmitProducer(producer);
     WorkerRole workers(rings, *function_);
     EmitWorkers(workers);
-    while (Op* op = b_.block()->front()) {
-      op->Unlink();
-      b_.module()->InsertBefore(body, body->back(), op);
-    }
-    for (Op* op : old) Drop(op);
-    for (Op* op : old) op->Unlink();
   }
 
  private:
@@ -123,22 +114,15 @@ class Expander {
     End();
   }
 
-  static void Drop(Op* op) {
-    for (int r = 0; r < op->num_regions(); ++r) {
-      ir::Walk(op->region(r), [](Op* inside) { inside->DropOperands(); });
-    }
-    op->DropOperands();
-  }
-
   ir::Function* function_;
   const Schedule schedule_;
-  Builder b_;
+  Builder& b_;
 };
 
 }  // namespace
 
 absl::Status ExpandFetches(Program& p) {
-  if (ScheduleOf(*p.function)->producer) Expander(p.module.get(), p.function).Run();
+  if (ScheduleOf(*p.function)->producer) ReplaceBody(p.function, [&](Builder& b) { Expander(p.function, b).Run(); });
   return absl::OkStatus();
 }
 

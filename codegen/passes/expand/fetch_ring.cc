@@ -3,6 +3,7 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
+#include "codegen/target/decisions.h"
 
 namespace tile::codegen {
 namespace {
@@ -16,12 +17,16 @@ namespace op = ir::ops;
 
 Attr Int(int64_t number) { return Attr::Int(AttrKind::kInt, number); }
 
+}  // namespace
+
 Value* AllocateBarriers(Builder& b, int stages, int arrivals, bool of_cluster) {
   return b
       .Create(GetGpuOp(GpuOpcode::kAllocBarriers), {}, {I32(b)},
               {{"count", Int(stages)}, {"arrivals", Int(arrivals)}, {"of_cluster", Attr::Flag(of_cluster)}})
       ->result(0);
 }
+
+namespace {
 
 FetchRing::TensorMap AllocateTensorMap(Builder& b, const StagedTile& tile, int warp) {
   const DeviceTensorMap map = DeviceTensorMapOf(*tile.load, tile);
@@ -36,23 +41,26 @@ FetchRing::TensorMap AllocateTensorMap(Builder& b, const StagedTile& tile, int w
 }
 
 // Numbers that both roles take.
-void MakeNumbers(Builder& b, FetchRing* ring) {
+void MakeNumbers(Builder& b, int64_t bytes, const std::vector<int64_t>& offsets, FetchRing* ring) {
   ring->zero = I32(b, 0);
   ring->one = I32(b, 1);
   ring->last = I32(b, ring->stages);
-  ring->bytes = I32(b, ring->stage.bytes);
-  for (const int64_t offset : ring->stage.offsets) {
-    ring->slots.push_back(offset == 0 ? ring->memory : Named("slot", op::Addi(b, ring->memory, I32(b, offset))));
+  ring->bytes = I32(b, bytes);
+  for (const int64_t offset : offsets) {
+    ring->slots.push_back(offset <= 0 ? ring->memory : Named("slot", op::Addi(b, ring->memory, I32(b, offset))));
   }
 }
+
+}  // namespace
 
 FetchRing AllocateRing(Builder& b, const Schedule& schedule, const Op& fetch) {
   FetchRing ring;
   ring.fetch = &fetch;
   ring.stage = StageOf(fetch);
   ring.stages = schedule.stages;
-  ring.memory = b.Create(GetGpuOp(GpuOpcode::kAllocStages), {}, {I32(b)},
-                         {{"bytes", Int(ring.stage.bytes)}, {"stages", Int(schedule.stages)}})
+  const bool copies = IsGpuOp(&fetch, GpuOpcode::kCopyAhead);
+  ring.memory = b.Create(GetGpuOp(copies ? GpuOpcode::kOverlayStages : GpuOpcode::kAllocStages), {}, {I32(b)},
+                         {{"bytes", Int(ring.stage.unit_bytes())}, {"stages", Int(schedule.stages)}})
                     ->result(0);
   ring.full = AllocateBarriers(b, schedule.stages, 1, false);
   ring.free = AllocateBarriers(b, schedule.stages, schedule.num_warps, schedule.cluster);
@@ -63,11 +71,12 @@ FetchRing AllocateRing(Builder& b, const Schedule& schedule, const Op& fetch) {
   Named("memory", ring.memory);
   Named("full", ring.full);
   Named("free", ring.free);
-  MakeNumbers(b, &ring);
+  // A piece begins where its place in the ring does.
+  const bool pieces = ring.stage.piece_bytes > 0;
+  MakeNumbers(b, ring.stage.unit_bytes(), pieces ? std::vector<int64_t>(ring.stage.offsets.size()) : ring.stage.offsets,
+              &ring);
   return ring;
 }
-
-}  // namespace
 
 const FetchRing::TensorMap* FetchRing::MapOf(const Op* load) const {
   for (const TensorMap& map : maps) {
@@ -76,17 +85,25 @@ const FetchRing::TensorMap* FetchRing::MapOf(const Op* load) const {
   return nullptr;
 }
 
-std::vector<FetchRing> AllocateRings(Builder& b, const Schedule& schedule, const ir::Function& function) {
-  std::vector<FetchRing> rings;
-  ir::Walk(function.body(), [&](const Op* op) {
-    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings.push_back(AllocateRing(b, schedule, *op));
-  });
-  return rings;
+FetchRing AllocateWidened(Builder& b, const Schedule& schedule, const FetchRing& from) {
+  FetchRing ring;
+  ring.fetch = from.fetch;
+  ring.stage = from.stage;
+  ring.stages = from.stage.conversion_buffers;
+  Op* memory = b.Create(GetGpuOp(GpuOpcode::kOverlayStages), {}, {I32(b)},
+                        {{"bytes", Int(from.stage.wide_bytes)}, {"stages", Int(ring.stages)}});
+  Decide<Decision::kOffsets>(b.module(), memory, {from.stage.unit_bytes() * from.stages});
+  ring.memory = Named("wide", memory->result(0));
+  ring.full = Named("wide_full", AllocateBarriers(b, ring.stages, schedule.num_warps, false));
+  ring.free = Named("wide_free", AllocateBarriers(b, ring.stages, schedule.num_warps, false));
+  MakeNumbers(b, from.stage.wide_bytes, from.stage.wide_offsets, &ring);
+  return ring;
 }
 
 ir::Type I32(Builder& b) { return b.types().Scalar(ir::Elem::kI32); }
 Value* I32(Builder& b, int64_t number) { return op::Integer(b, I32(b), number); }
-Value* I1(Builder& b, bool value) { return op::Integer(b, b.types().Scalar(ir::Elem::kI1), value ? 1 : 0); }
+ir::Type I1(Builder& b) { return b.types().Scalar(ir::Elem::kI1); }
+Value* I1(Builder& b, bool value) { return op::Integer(b, I1(b), value ? 1 : 0); }
 
 Value* Named(absl::string_view name, Value* v) {
   v->name = name;

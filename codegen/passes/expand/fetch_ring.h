@@ -1,6 +1,6 @@
-// The ring of a loop that fetches ahead, as operations of the GPU level: its memory, and what those who fill and read it do with a stage.
+// The ring of a loop whose operands TMA brings ahead, as operations of the GPU level: its memory, and what those who fill and read it do with a stage.
 //
-//   std::vector<FetchRing> rings = AllocateRings(b, schedule, *function);
+//   FetchRing ring = AllocateRing(b, schedule, *fetch);
 //   b.Create(GetGpuOp(GpuOpcode::kBarrierWait), {{ring.full}, {at.stage}, {at.phase}}, {});
 //   at = Next(b, ring, at);
 //
@@ -41,11 +41,16 @@ struct RingPosition {
   ir::Value *stage = nullptr, *phase = nullptr;
 };
 
-// Of all loops of the function that fetch ahead, in order.
-std::vector<FetchRing> AllocateRings(ir::Builder& b, const Schedule& schedule, const ir::Function& function);
+// Of a fetch_ahead, or a copy_ahead by TMA.
+FetchRing AllocateRing(ir::Builder& b, const Schedule& schedule, const ir::Op& fetch);
+// Of the places to which threads widen what TMA brings to this ring (plan/staging/conversion_buffers.h). They fill them themselves.
+FetchRing AllocateWidened(ir::Builder& b, const Schedule& schedule, const FetchRing& from);
+// A barrier for each stage.
+ir::Value* AllocateBarriers(ir::Builder& b, int stages, int arrivals, bool of_cluster);
 
 ir::Type I32(ir::Builder& b);
 ir::Value* I32(ir::Builder& b, int64_t number);
+ir::Type I1(ir::Builder& b);
 ir::Value* I1(ir::Builder& b, bool value);
 // As texts have it.
 ir::Value* Named(absl::string_view name, ir::Value* v);

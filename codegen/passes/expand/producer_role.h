@@ -36,13 +36,9 @@ class ProducerRole : public RoleCopy {
   void CopyFetchLoop(ir::Builder& b, const ir::ForOp& loop, size_t ring) override;
   void CopyFetch(ir::Builder& b, const ir::Op& fetch, size_t ring) override;
   ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) override;
+  void AwaitLoads(ir::Builder& b, size_t ring) override;
 
  private:
-  ir::Value* ViewBefore(ir::Builder& b, const ir::Op& load);
-  void MakeTensorMaps(ir::Builder& b, size_t ring);
-  void AwaitFull(ir::Builder& b, size_t ring);
-  void Load(ir::Builder& b, const ir::Op& load, size_t ring);
-
   const absl::flat_hash_set<const ir::Op*> ops_;
 };
 

@@ -30,7 +30,9 @@ RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& func
   ir::Walk(function.body(), [&](const Op* op) {
     for (size_t i = 0; i < rings_.size(); ++i) {
       if (rings_[i].fetch != op) continue;
-      ring_of_fetch_[op] = ring_of_fetch_[op->parent()] = i;
+      // The ring to which threads widen comes behind that from which they do.
+      ring_of_fetch_.try_emplace(op, i);
+      ring_of_fetch_.try_emplace(op->parent(), i);
       for (const Op* around = op->parent(); around != nullptr; around = around->parent())
         rings_in_[around].push_back(i);
     }
@@ -80,20 +82,23 @@ void RoleCopy::AddPositions(const Rings& of, Values* values) const {
 void RoleCopy::CopyBlock(Builder& b, const Block& from) {
   for (const Op* op : from) {
     b.set_loc(op->loc);
+    Before(b, *op);
     if (op->info()->has(ir::kTerminator)) {
       CopyBranch(b, *op);
     } else if (!Runs(*op)) {
       continue;
-    } else if (IsGpuOp(op, GpuOpcode::kFetchAhead)) {
-      CopyFetch(b, *op, ring_of_fetch_.at(op));
     } else if (const auto ring = ring_of_fetch_.find(op); ring != ring_of_fetch_.end()) {
-      CopyFetchLoop(b, ir::ForOp(op), ring->second);
+      IsFetch(op) ? CopyFetch(b, *op, ring->second) : CopyFetchLoop(b, ir::ForOp(op), ring->second);
     } else if (IsControl(*op)) {
       CopyControl(b, *op);
     } else {
-      b.module()->Append(b.block(), ir::CopyOp(b.module(), *op, &values_));
+      CopyOther(b, *op);
     }
   }
+}
+
+void RoleCopy::CopyOther(Builder& b, const Op& op) {
+  b.module()->Append(b.block(), ir::CopyOp(b.module(), op, &values_));
 }
 
 Values RoleCopy::BeginFor(Builder& b, const ir::ForOp& loop, const Values& more, Op** copy) {

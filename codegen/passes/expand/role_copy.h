@@ -9,6 +9,7 @@
 #ifndef TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
 #define TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -38,11 +39,25 @@ class RoleCopy {
   // The role runs the operation; it has the value, which control flow hands on.
   virtual bool Runs(const ir::Op& op) const = 0;
   virtual bool Has(const ir::Value* v) const = 0;
+  // In front of the copy of an operation, and whether the role runs it or not.
+  virtual void Before(ir::Builder& /*b*/, const ir::Op& /*op*/) {}
+  // No control flow, and no fetch.
+  virtual void CopyOther(ir::Builder& b, const ir::Op& op);
   virtual void CopyFetchLoop(ir::Builder& b, const ir::ForOp& loop, size_t ring) = 0;
   // In the copy of the loop's body.
   virtual void CopyFetch(ir::Builder& b, const ir::Op& fetch, size_t ring) = 0;
   // Before a continue of the loop of this ring: what ends an iteration. Returns what it hands on besides.
   virtual ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) = 0;
+
+  // Until no copy of the ring is on its way, if those of an earlier execution of its loop may be.
+  virtual void AwaitLoads(ir::Builder& /*b*/, size_t /*ring*/) {}
+
+  // What the region of the fetch computes for its loads, where the loop's induction variable is `index`; `load` brings a tile.
+  void CopyLoads(ir::Builder& b, const ir::Op& fetch, ir::Value* index, const std::function<void(const ir::Op&)>& load);
+  // In an elect: the copy of result i's tile by TMA to its slot of this stage. Its bytes count at this one of the barriers.
+  void LoadTile(ir::Builder& b, size_t ring, size_t i, ir::Value* stage, ir::Value* barriers);
+  // Before the loop: the descriptors that the kernel makes itself, unless they are those of these tensors. In one warp.
+  void MakeTensorMaps(ir::Builder& b, size_t ring);
 
   const FetchRing& ring(size_t i) const { return rings_[i]; }
   ir::Value* Of(ir::Value* v) const;
@@ -55,6 +70,7 @@ class RoleCopy {
  private:
   using Rings = std::vector<size_t>;
 
+  ir::Value* ViewBefore(ir::Builder& b, const ir::Op& load);
   void CopyControl(ir::Builder& b, const ir::Op& op);
   void CopyRegions(ir::Builder& b, const ir::Op& op, ir::Op* copy, const Rings& inside);
   void CopyBranch(ir::Builder& b, const ir::Op& branch);

@@ -1,5 +1,5 @@
 // Has TMA copy tiles ahead for products that read shared memory. One thread starts the copies of a stage, instead of each thread its own
-// of sixteen bytes. No iteration has a barrier of the block (codegen/emit/pipeline/tma_stages.h), so that warpgroups
+// of sixteen bytes. No iteration has a barrier of the block (codegen/passes/expand/copy_role.h), so that warpgroups
 // get out of step: one multiplies while another works on rows.
 //
 //   CopyByTma(target, schedule, &module, function, trace);

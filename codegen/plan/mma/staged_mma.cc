@@ -102,17 +102,34 @@ bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma) {
          PlanCopied(target, num_warps, mma).has_value();
 }
 
-StagedTile StagedLhs(const ir::Op& mma) {
-  const ir::Type type = mma.operand(0)->type();
+StagedTile StagedLhs(const ir::Op& mma) { return StagedLhs(mma.operand(0)->type()); }
+
+StagedTile StagedLhs(ir::Type lhs) {
   StagedTile t;
   t.lhs = t.k_major = true;
-  t.element_bits = ir::MemoryBits(type.elem());
-  t.mn = type.shape()[0];
-  t.k = type.shape()[1];
+  t.element_bits = ir::MemoryBits(lhs.elem());
+  t.mn = lhs.shape()[0];
+  t.k = lhs.shape()[1];
   t.contiguous = 1;
   t.other = 0;
   t.swizzle = static_cast<int>(std::min<int64_t>(128, t.k * t.element_bits / 8));
   return t;
+}
+
+int64_t WordsOfLhs(const ir::Op& mma) {
+  return StagedMmaPlanOf(mma)->FirstLayout().registers() * ir::MemoryBits(mma.operand(0)->type().elem()) / 32;
+}
+
+void DecideFragments(ir::Module* module, ir::Op* fragment_words, const ir::Op& mma) {
+  Decide<Decision::kInstruction>(module, fragment_words, KindOf(mma).name());
+  Decide<Decision::kShape>(module, fragment_words, DecisionOf<Decision::kShape>(mma).value());
+  Decide<Decision::kWarpgroups>(module, fragment_words, DecisionOf<Decision::kWarpgroups>(mma).value());
+}
+
+Layout LhsFragments(const ir::Op& fragment_words) {
+  const auto groups = DecisionOf<Decision::kWarpgroups>(fragment_words).value();
+  return AsStaged(FindKindOf(fragment_words))
+      ->LhsLayout(fragment_words.operand(0)->type(), static_cast<int>(groups[0]), static_cast<int>(groups[1]));
 }
 
 std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma) {

@@ -60,6 +60,8 @@ class StagedMmaKind : public MmaKind {
   virtual void Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const = 0;
   virtual Layout ResultLayoutOf(const StagedMmaPlan& plan) const = 0;
   virtual Layout FirstLayoutOf(const StagedMmaPlan& plan) const = 0;
+  // How threads hold a left operand of this type, of products that so many groups share along M and N.
+  virtual Layout LhsLayout(ir::Type lhs, int groups_m, int groups_n) const = 0;
 
   bool Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const final;
   Layout ResultLayout(int num_warps, const ir::Op& mma) const final;
@@ -92,6 +94,12 @@ int PreferredWarps(const Target& target, const ir::Op& mma);
 bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
 // How a loop-invariant left operand is stored there.
 StagedTile StagedLhs(const ir::Op& mma);
+StagedTile StagedLhs(ir::Type lhs);
+// Words of 32 bits that a thread gives to the product as its left operand in registers.
+int64_t WordsOfLhs(const ir::Op& mma);
+// A fragment_words is for products like this one; how it distributes its operand.
+void DecideFragments(ir::Module* module, ir::Op* fragment_words, const ir::Op& mma);
+Layout LhsFragments(const ir::Op& fragment_words);
 
 // What was decided about the product; nullopt: its operands are not read from stages.
 std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma);

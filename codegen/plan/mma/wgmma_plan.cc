@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/origin.h"
 #include "codegen/analysis/product_chain.h"
-#include "codegen/gpu/op_views.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/with_signs.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -104,20 +104,19 @@ Layout InProduct(Layout layout, bool swapped) { return swapped ? layout.Permute(
 
 // Where each operand of the product lies, once the instruction is decided; "" if it can read it there.
 std::string OperandFault(const Instruction& in, const Roles& roles, const ir::Op& mma) {
-  const ir::Op *a = mma.operand(0)->def(), *b = mma.operand(1)->def();
-  const auto in_stage = [](const ir::Op* def) { return IsFetch(def) || gpu::StageTileOp::Is(def); };
-  if (!in_stage(b) || (!in_stage(a) && (roles.swapped || roles.held)))
+  const auto in_stage = [&](int i) { return IsFetch(mma.operand(i)->def()) || StageTileOf(mma.operand(i)) != nullptr; };
+  if (!in_stage(1) || (!in_stage(0) && (roles.swapped || roles.held)))
     return "what wgmma reads from a stage does not lie in one";
   if (in.transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
   const auto operand = [&](int i) -> std::optional<LoadedOperand> {
-    if (gpu::StageTileOp::Is(mma.operand(i)->def())) return StagedOperandOf(mma, i);
+    if (StageTileOf(mma.operand(i)) != nullptr) return StagedOperandOf(mma, i);
     return LoadedOperandOf(mma, i);
   };
   const std::optional<LoadedOperand> left = operand(0), right = operand(1);
   const auto along_k = [](const std::optional<LoadedOperand>& x) { return !x || x->k_major; };
   if (!along_k(roles.swapped ? left : right)) return "its second operand does not lie along K";
   // One that is in registers may lie in any order.
-  if (in_stage(a) && !roles.held && !along_k(roles.swapped ? right : left))
+  if (in_stage(0) && !roles.held && !along_k(roles.swapped ? right : left))
     return "its first operand does not lie along K, and is not held";
   return "";
 }
@@ -139,6 +138,13 @@ class Wgmma : public StagedMmaKind {
   }
   Layout FirstLayoutOf(const StagedMmaPlan& plan) const override {
     return InProduct(WgmmaLayout(TileOf(plan), Operand::kA), plan.swapped);
+  }
+  Layout LhsLayout(ir::Type lhs, int groups_m, int groups_n) const override {
+    constexpr int kColumns = 8;  // of a group; a left operand lies in the same way for any number
+    const int64_t m = lhs.shape()[0], k = lhs.shape()[1];
+    return WgmmaLayout(
+        {kColumns, ir::MemoryBits(lhs.elem()), m, kColumns * groups_n, k, groups_m, groups_n, /*held=*/false},
+        Operand::kA);
   }
   std::string Fault(const ir::Op& mma, int num_warps) const override;
 };

@@ -42,12 +42,10 @@ class Accountant {
 
   SharedAccount Run(ir::Function* f) {
     account_.Begin(*f);
-    // The producer comes first.
-    if (schedule_.producer) {
-      ir::Walk(f->body(), [&](Op* op) {
-        if (IsGpuOp(op, GpuOpcode::kFetchAhead)) Ring(*op);
-      });
-    }
+    // What the GPU level allocates comes first.
+    ir::Walk(f->body(), [&](Op* op) {
+      if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (IsGpuOp(op, GpuOpcode::kCopyAhead) && CopiesByTma(*op))) Ring(*op);
+    });
     Block(f->body());
     account_.Close();
     return std::move(account_);
@@ -101,28 +99,29 @@ class Accountant {
     return ir::ExtractOp::Is(&op) || ir::PackOp::Is(&op) || ir::UnpackOp::Is(&op) ? op.operand(0) : nullptr;
   }
 
-  // As passes/expand/fetch_ring.cc allocates it.
+  // As passes/expand/fetch_ring.cc allocates it, and expand_copies.cc.
   void Ring(const Op& fetch) {
-    account_.ReserveStages(fetch, static_cast<uint64_t>(StageOf(fetch).bytes * schedule_.stages));
-    for (int i = 0; i < 2; ++i)
-      account_.Reserve(static_cast<uint64_t>(kBarrierBytes * schedule_.stages), kBarrierBytes);
+    const StageLayout stage = StageOf(fetch);
+    const bool copies = IsGpuOp(&fetch, GpuOpcode::kCopyAhead);
+    const Op* outer = account_.ServeFor(copies ? fetch.parent() : nullptr);
+    const auto bytes = static_cast<uint64_t>(stage.ring_bytes(schedule_.stages));
+    copies ? account_.ReserveCopies(bytes) : static_cast<void>(account_.ReserveStages(fetch, bytes));
+    Barriers(schedule_.stages);
     for (size_t i = 0; i < DeviceTensorMapsOf(fetch).size(); ++i) account_.Reserve(kDeviceTensorMapBytes, kMapBytes);
+    if (copies && ComesApart(fetch, schedule_.stages)) Barriers(schedule_.stages);
+    if (stage.conversion_buffers > 0) Barriers(stage.conversion_buffers);
+    account_.ServeFor(outer);
   }
 
-  void DeviceTensorMaps(const Op& copy) {
-    if (const size_t made = DeviceTensorMapsOf(copy).size(); made > 0)
-      account_.Reserve(made * kDeviceTensorMapBytes, kMapBytes);
+  // Of stages: full, and free.
+  void Barriers(int stages) {
+    for (int i = 0; i < 2; ++i) account_.Reserve(static_cast<uint64_t>(kBarrierBytes * stages), kBarrierBytes);
   }
 
   void CopyRing(const Op& loop) {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
-    const StageLayout stage = StageOf(*copy);
-    account_.ReserveCopies(static_cast<uint64_t>(stage.ring_bytes(schedule_.stages)));
-    DeviceTensorMaps(*copy);
-    if (CopiesByTma(*copy)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
-    if (ComesApart(*copy, schedule_.stages)) account_.Reserve(CopyBarrierBytes(schedule_.stages), 8);
-    if (stage.conversion_buffers > 0) account_.Reserve(CopyBarrierBytes(stage.conversion_buffers), 8);
+    if (!CopiesByTma(*copy)) account_.ReserveCopies(static_cast<uint64_t>(StageOf(*copy).ring_bytes(schedule_.stages)));
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         if (KindOf(*use->owner).reads_stages() && DecisionOf<Decision::kStagesLhs>(*use->owner))

@@ -22,7 +22,7 @@ void DecidePlaces(ir::Module* module, ir::Op* copy, int places) {
 }
 
 // Vectors to lanes, then warps, then registers, in this order.
-Layout Dealt(const StagedTile& tile, const Masks& vectors, int inner_shift, int num_warps) {
+Layout Dealt(absl::Span<const int64_t> shape, const Masks& vectors, int inner_shift, int num_warps) {
   Masks registers, lanes, warps;
   for (int i = 0; i < kVectorBits; ++i) registers.push_back(Mask{1} << (inner_shift + i));
   const auto warp_bits = static_cast<size_t>(__builtin_ctz(static_cast<unsigned>(num_warps)));
@@ -32,7 +32,6 @@ Layout Dealt(const StagedTile& tile, const Masks& vectors, int inner_shift, int 
   }
   lanes.resize(kLaneBits, 0);
   warps.resize(warp_bits, 0);
-  const auto shape = tile.load->result(0)->type().shape();
   return Layout::FromBases(Shape(shape.begin(), shape.end()), std::move(registers), std::move(lanes), std::move(warps));
 }
 
@@ -61,9 +60,8 @@ Layout InShared(const StagedTile& tile, const Layout& layout) {
 }
 
 // Lanes of a phase have vectors of one row or of two, whose numbers differ such that the swizzle puts them into other banks.
-Layout WideningLayout(const StagedTile& tile, int num_warps) {
-  const auto all = tile.load->result(0)->type().shape();
-  const Layout whole = Layout::Replicated(all, num_warps);
+Layout WideningLayout(const StagedTile& tile, absl::Span<const int64_t> shape, int num_warps) {
+  const Layout whole = Layout::Replicated(shape, num_warps);
   const int inner_shift = whole.dim_shift(tile.contiguous);
   Masks inner, rows;
   for (int i = kVectorBits; i < whole.dim_bits(tile.contiguous); ++i) inner.push_back(Mask{1} << (inner_shift + i));
@@ -71,7 +69,7 @@ Layout WideningLayout(const StagedTile& tile, int num_warps) {
     rows.push_back(Mask{1} << (whole.dim_shift(tile.other) + i));
   Masks in_order = inner;
   in_order.insert(in_order.end(), rows.begin(), rows.end());
-  Layout best = Dealt(tile, in_order, inner_shift, num_warps);
+  Layout best = Dealt(shape, in_order, inner_shift, num_warps);
   int64_t least = Wavefronts(tile, best);
   const size_t of_row = std::min<size_t>(inner.size(), kPhaseBits - 1);
   const size_t row_bits = std::min<size_t>(rows.size(), kLineRowBits);
@@ -86,10 +84,14 @@ Layout WideningLayout(const StagedTile& tile, int num_warps) {
       if (i != last) vectors.push_back(rows[i]);
     }
     vectors.insert(vectors.end(), inner.begin() + static_cast<int64_t>(of_row), inner.end());
-    Layout layout = Dealt(tile, vectors, inner_shift, num_warps);
+    Layout layout = Dealt(shape, vectors, inner_shift, num_warps);
     if (const int64_t n = Wavefronts(tile, layout); n < least) least = n, best = std::move(layout);
   }
   return best;
+}
+
+Layout WideningLayout(const StagedTile& tile, int num_warps) {
+  return WideningLayout(tile, tile.load->result(0)->type().shape(), num_warps);
 }
 
 }  // namespace tile::codegen

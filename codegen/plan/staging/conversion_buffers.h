@@ -30,6 +30,8 @@ bool BringsToWiden(const ir::Op& copy);
 
 // Of the load's tile, 16 neighbours to a thread: read from the stage and written to the wide place with the fewest bank conflicts.
 Layout WideningLayout(const StagedTile& tile, int num_warps);
+// The same of a tile of this shape, whose dimensions `tile` names.
+Layout WideningLayout(const StagedTile& tile, absl::Span<const int64_t> shape, int num_warps);
 // Element numbers in the stage or place (`tile`: as it lies there), of such a layout.
 Layout InShared(const StagedTile& tile, const Layout& layout);
 

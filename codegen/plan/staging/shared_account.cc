@@ -24,15 +24,18 @@ const ir::Op* OutermostOf(const ir::Op* op) {
 
 bool IsInCopyingLoop(const ir::Op& op) {
   for (const ir::Op* at = &op; at != nullptr; at = at->parent()) {
-    if (ir::ForOp::Is(at) && CopyIn(*at) != nullptr) return true;
+    if (ir::ForOp::Is(at) && CopiesAhead(*at)) return true;
   }
   return false;
 }
 
 void SharedAccount::Begin(const ir::Function& function) {
+  bool produces = false;  // stages of others are in use in their loops only
   ir::Walk(function.body(), [&](const ir::Op* op) {
+    produces = produces || IsGpuOp(op, GpuOpcode::kProducer) || IsGpuOp(op, GpuOpcode::kFetchAhead);
     has_products_ = has_products_ || op->info()->family == ir::Family::kMma;
-    if (IsGpuOp(op, GpuOpcode::kFetchAhead) || IsGpuOp(op, GpuOpcode::kStageTile)) last_ring_ = OutermostOf(op);
+    if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (produces && IsGpuOp(op, GpuOpcode::kStageTile)))
+      last_ring_ = OutermostOf(op);
   });
 }
 
@@ -78,12 +81,12 @@ uint64_t SharedAccount::ReserveStages(const ir::Op& user, uint64_t bytes) {
   return at;
 }
 
-bool SharedAccount::ReserveCopies(uint64_t bytes) {
-  const bool used = ring_bytes_ > 0 || scratch_bytes_ > 0;
+void SharedAccount::ReserveCopies(uint64_t bytes) {
   ring_bytes_ = std::max(ring_bytes_, bytes);
   if (bytes > ring_user_.bytes && user_ != nullptr) ring_user_ = {user_, bytes, "for what is copied ahead"};
-  return used;
 }
+
+bool SharedAccount::ClaimCopies() { return std::exchange(copies_claimed_, true) || scratch_bytes_ > 0; }
 
 bool SharedAccount::RingInUse() const {
   return persistent_ || last_ring_ != nullptr || (user_ != nullptr && IsInCopyingLoop(*user_));

@@ -59,8 +59,10 @@ class SharedAccount {
   // The stages of a loop that fetches ahead, on behalf of this operation: their offset among the rings.
   uint64_t ReserveStages(const ir::Op& user, uint64_t bytes);
   // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory, each as long as it
-  // runs. Whether another did before, or it was scratch memory.
-  bool ReserveCopies(uint64_t bytes);
+  // runs.
+  void ReserveCopies(uint64_t bytes);
+  // Such a loop begins. Whether another one was before it, or scratch memory was used.
+  bool ClaimCopies();
   void Scratch(uint64_t bytes);
   // The offset of a few bytes which threads exchange in the operation that is served, and nobody uses before or after it: no barrier has to
   // keep those apart. Nothing where the operation repeats, where blocks follow each other, and in kernels of products, whose rings take what there is.
@@ -103,6 +105,7 @@ class SharedAccount {
   bool has_products_ = false;
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it
   bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
+  bool copies_claimed_ = false;        // by a loop whose threads copy ahead
   std::vector<Gap> gaps_;
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0;
   const ir::Op* user_ = nullptr;

@@ -53,14 +53,16 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   return s;
 }
 
-namespace {
+const Op* StageTileOf(const Value* v) {
+  if (gpu::HeldWordsOp::Is(v->def())) return StageTileOf(v->def()->operand(0));
+  return gpu::StageTileOp::Is(v->def()) ? v->def() : nullptr;
+}
 
-// Of a product at the GPU level.
-StagedTile StagedTileOf(const Op& mma, int operand) {
-  const gpu::StageTileOp tile(mma.operand(operand)->def());
-  const ir::Type type = mma.operand(operand)->type();
+StagedTile StoredTile(const Op& stage_tile, bool lhs) {
+  const gpu::StageTileOp tile(stage_tile);
+  const ir::Type type = stage_tile.result(0)->type();
   StagedTile t;
-  t.lhs = operand == 0;
+  t.lhs = lhs;
   t.k_major = (tile.dim() == 1) == t.lhs;
   t.element_bits = t.loaded_bits = ir::MemoryBits(type.elem());
   t.mn = type.shape()[t.lhs ? 0 : 1];
@@ -71,11 +73,9 @@ StagedTile StagedTileOf(const Op& mma, int operand) {
   return t;
 }
 
-}  // namespace
-
 std::optional<StagedTile> StagedOperandOf(const Op& mma, int operand) {
   const Value* v = mma.operand(operand);
-  if (gpu::StageTileOp::Is(v->def())) return StagedTileOf(mma, operand);
+  if (const Op* tile = StageTileOf(v)) return StoredTile(*tile, operand == 0);
   return IsFetch(v->def()) ? std::optional(StagedResult(*v->def(), v->index())) : std::nullopt;
 }
 
@@ -157,6 +157,24 @@ const Op* FindIn(const Op& loop, GpuOpcode code) {
 
 const Op* FetchIn(const Op& loop) { return FindIn(loop, GpuOpcode::kFetchAhead); }
 const Op* CopyIn(const Op& loop) { return FindIn(loop, GpuOpcode::kCopyAhead); }
+
+namespace {
+
+// An address that is computed from that of an overlay_stages.
+bool IsOverlaid(const Value* address) {
+  const Op* def = address->def();
+  if (gpu::OverlayStagesOp::Is(def)) return true;
+  return ir::AddiOp::Is(def) && (IsOverlaid(def->operand(0)) || IsOverlaid(def->operand(1)));
+}
+
+}  // namespace
+
+bool CopiesAhead(const Op& loop) {
+  for (const Op* op : *loop.region(0)) {
+    if (const auto tile = ir::As<gpu::StageTileOp>(op); tile && IsOverlaid(tile->address())) return true;
+  }
+  return CopyIn(loop) != nullptr;
+}
 
 int StageLayout::pieces() const {
   int all = 0;

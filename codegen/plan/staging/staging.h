@@ -58,6 +58,10 @@ struct StagedTile : LoadedOperand {
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
 // How it was decided that the operand lies, or how its stage_tile says it does; nullopt: it is in registers.
 std::optional<StagedTile> StagedOperandOf(const ir::Op& mma, int operand);
+// The stage_tile that the value is, or whose words it is in registers, too (held_words); null: it is none.
+const ir::Op* StageTileOf(const ir::Value* v);
+// How it says that an operand lies.
+StagedTile StoredTile(const ir::Op& stage_tile, bool lhs);
 // How a tma_load leaves the tile.
 StagedTile TileOfLoad(const ir::Op& tma_load);
 
@@ -65,6 +69,8 @@ StagedTile TileOfLoad(const ir::Op& tma_load);
 const ir::Op* FetchOf(const ir::Op& mma);
 // The copy_ahead whose result the operand is; null if it is none.
 const ir::Op* CopyOf(const ir::Op& mma, int operand);
+// The threads that multiply bring the operands of products in the loop's body: by a copy_ahead, or as the GPU level says it.
+bool CopiesAhead(const ir::Op& loop);
 // The fetch_ahead, copy_ahead in the body of this loop; null if there is none.
 const ir::Op* FetchIn(const ir::Op& loop);
 const ir::Op* CopyIn(const ir::Op& loop);

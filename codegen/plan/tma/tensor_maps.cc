@@ -1,5 +1,6 @@
 #include "codegen/plan/tma/tensor_maps.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "codegen/gpu/op_views.h"
@@ -45,7 +46,10 @@ std::vector<StagedTile> DeviceTensorMapsOf(const ir::Op& copy) {
 
 int NumTensorMaps(const ir::Function& function) {
   int n = 0;
-  ir::Walk(function.body(), [&](const ir::Op* op) { n += DecisionOf<Decision::kTensorMap>(*op).has_value(); });
+  // Several copies may read one.
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    n = std::max(n, static_cast<int>(DecisionOf<Decision::kTensorMap>(*op).value_or(-1)) + 1);
+  });
   return n;
 }
 

@@ -12,9 +12,8 @@
 
 namespace tile::codegen {
 
-// Whether TMA brings what a copy_ahead copies, and the bytes of the barriers that its stages have then.
+// Whether TMA brings what a copy_ahead copies.
 bool CopiesByTma(const ir::Op& copy);
-inline constexpr uint64_t CopyBarrierBytes(int stages) { return 16 * static_cast<uint64_t>(stages); }
 
 // Of a copy_ahead: the tiles whose descriptors the kernel makes itself (plan/tma/device_tensor_map.h).
 std::vector<StagedTile> DeviceTensorMapsOf(const ir::Op& copy);

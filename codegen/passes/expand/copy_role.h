@@ -1,0 +1,197 @@
+// What the warps run of a program some of whose loops copy ahead by TMA: all of it. One thread of the first warp starts the copies, so that no
+// iteration has a barrier of all warps. Before and after, of such a loop:
+//
+//   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
+//     %x, %y = copy_ahead … { … }
+//     %n = mmaf %x, %y, %acc
+//     continue %n
+//   }
+//
+//   claim_stages %memory                                  // whoever used the memory before is done
+//   %mine = first_warp
+//   %f:4 = for … to 3 …  { <the copies of an iteration, as below> }
+//   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero, %stage = 0, %p = 0, %to = %f#0, …, %ahead = %f#2, %more = %f#3) {
+//     barrier_wait %full[%stage], %p
+//     %x = stage_tile …
+//     %begun = mmaf %x, %y, %acc {async}
+//     %next_to, … = if %more {                            // of an iteration that follows, while the product runs
+//       barrier_wait %free[%to], …
+//       elect { barrier_expect %full[%to] …; tma_load … }
+//       yield <the next stage and phase>, <the next %ahead>, <whether there is one>
+//     } else { yield … }
+//     %n = mma_wait %begun pending = 0
+//     sync_warp
+//     barrier_arrive %free[%stage], true
+//     continue %n, <the next stage and phase>, %next_to, …
+//   }
+//
+// A product that waits for its parts itself has the copies in a meanwhile in front of it.
+// Products that overlap (plan/mma/overlapped_products.h) are waited for where their results are read. Products that are deferred
+// (plan/mma/cross_iteration_mma.h) are moved to the next iteration: the loop carries their left operands, and the last one is done behind the
+// loop. copy_products.cc has both.
+#ifndef TILE_CODEGEN_PASSES_EXPAND_COPY_ROLE_H_
+#define TILE_CODEGEN_PASSES_EXPAND_COPY_ROLE_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/gpu/ops.h"
+#include "codegen/passes/expand/role_copy.h"
+#include "codegen/plan/tile_layout.h"
+
+namespace tile::codegen {
+
+// A ring that TMA fills for the warps that multiply, besides what a FetchRing says.
+struct CopyStages {
+  bool pieces = false;  // its unit is the operand of one product, not a stage
+  bool late = false;    // a deferred product reads the stage of the iteration before
+  bool apart = false;   // its operands have barriers of their own
+  bool keeps = false;   // a product of the iteration before reads its stage until this one waits for products
+  ir::Value *late_full = nullptr, *late_free = nullptr;
+  // The number of the ring to which threads widen tiles; -1: they widen none. Deferred products read some of them, or nobody else reads any.
+  int wide = -1;
+  bool wide_for_late = false, wide_beside = false;
+
+  // Something is done where the loop has run.
+  bool drains() const { return late || keeps; }
+};
+
+// The rings of these copy_ahead, each with the ring of what is widened behind it.
+void AllocateCopies(ir::Builder& b, const Schedule& schedule, const std::vector<const ir::Op*>& copies,
+                    std::vector<FetchRing>* rings, std::vector<CopyStages>* stages);
+
+class CopyRole : public RoleCopy {
+ public:
+  CopyRole(const std::vector<FetchRing>& rings, const std::vector<CopyStages>& stages, const Schedule& schedule,
+           LayoutTable* layouts, const ir::Function& function)
+      : RoleCopy(rings, function), stages_(stages), schedule_(schedule), layouts_(layouts) {}
+
+ protected:
+  bool Runs(const ir::Op& op) const override { return !IsGpuOp(&op, GpuOpcode::kKernel); }
+  bool Has(const ir::Value*) const override { return true; }
+  void CopyFetchLoop(ir::Builder& b, const ir::ForOp& loop, size_t ring) override;
+  void CopyFetch(ir::Builder& b, const ir::Op& fetch, size_t ring) override;
+  ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) override;
+  void Before(ir::Builder& b, const ir::Op& op) override;
+  void CopyOther(ir::Builder& b, const ir::Op& op) override;
+
+ private:
+  // Which stage is filled next, for which value of the induction variable, and whether there is one and this is the warp that does it.
+  struct Filling {
+    ir::Value *stage, *phase, *index, *more;
+  };
+  struct Deferred {
+    const ir::Op* mma;
+    const ir::Op* user;         // the first of its sums
+    const ir::Value* sums;      // that the loop carries
+    int carried;                // its number
+    ir::Value* held = nullptr;  // words of its left operand, of the iteration before
+    ir::Value* kept = nullptr;  // of this one
+  };
+  // A left operand that is in shared memory for the loop, some of whose words are in registers, too (or null).
+  struct Invariant {
+    ir::Value *address, *words;
+  };
+  // The loop of a ring that is being copied. What the loop carries has its values of before the loop, of the iteration or of behind the loop.
+  struct Frame {
+    const ir::Op* loop;
+    size_t ring;
+    RingPosition next = {};  // carried: what is read next
+    Filling filling = {};    // carried
+    RingPosition wide_next = {},
+                 wide_before = {};  // carried: where is widened to next, and was in the iteration before
+    ir::Value *before = nullptr,
+              *any = nullptr;            // carried: the stage of the iteration before, and whether there was one
+    RingPosition at = {}, wide_at = {};  // of this iteration, or of this piece
+    ir::Value* yes = nullptr;            // true
+    absl::flat_hash_map<const ir::Op*, Invariant> invariants = {};
+    std::vector<const ir::Op*> leaders = {};
+    std::vector<Deferred> deferred = {};
+    std::vector<const ir::Op*> overlapping = {};  // all products are
+    // In this iteration:
+    std::vector<const ir::Op*> begun = {}, running = {};
+    int piece = 0;                // so many were read
+    ir::ops::Values widens = {};  // words that were loaded to be widened, of each tile
+    bool filled = false;          // copies have begun
+    bool waited = false;          // products of the iteration before have been waited for
+    bool keeps_others = false;    // what others than deferred products read is kept
+    bool fills_wide = false;      // what was widened is to be fenced
+  };
+  // A value that the loop carries: its name, where it is, and what the next iteration gets.
+  struct Carried {
+    const char* name;
+    ir::Value **now, *next;
+  };
+
+  const CopyStages& stages() const { return stages_[frame_->ring]; }
+  const FetchRing& of_frame() const { return ring(frame_->ring); }
+  bool turns() const;
+  const FetchRing& wide() const { return ring(static_cast<size_t>(stages().wide)); }
+
+  // The ring (copy_role.cc).
+  void ClaimStages(ir::Builder& b);
+  ir::Value* IsWarp(ir::Builder& b, int warp);
+  void BeginCopies(ir::Builder& b, ir::Value* runs);
+  void BeginPieces(ir::Builder& b, ir::Value* runs);
+  static Filling Filled(const ir::Op& when);
+  Filling Fill(ir::Builder& b, const Filling& at);
+  Filling FillPiece(ir::Builder& b, const Filling& at, int piece, ir::Value* mine);
+  ir::Value* HasMore(ir::Builder& b, ir::Value* index);
+  void FillMeanwhile(ir::Builder& b);
+  // In front of a product that waits for each of its parts itself.
+  void FillBesideParts(ir::Builder& b);
+  void FillLate(ir::Builder& b);
+  void StartCopies(ir::Builder& b, ir::Value* index, ir::Value* stage, ir::Value* full,
+                   const std::function<bool(size_t)>& brings);
+  void AdvancePiece(ir::Builder& b);
+  void Release(ir::Builder& b, ir::Value* barriers, ir::Value* stage, ir::Value* if_true);
+  RingPosition Step(ir::Builder& b, const FetchRing& ring, const RingPosition& at);
+  std::vector<Carried> CarriedValues();
+  void CopyLoop(ir::Builder& b, ir::ops::Values* results);
+  void CopyGuarded(ir::Builder& b, ir::Value* runs);
+  bool PiecesTurnTogether() const;
+  ir::Value* AsLoaded(ir::Builder& b, size_t i);
+  ir::Value* WidenLoad(ir::Builder& b, size_t i);
+  void LoadToWiden(ir::Builder& b);
+  void StoreWidened(ir::Builder& b);
+  void FillWide(ir::Builder& b);
+
+  // Products (copy_products.cc).
+  void StageInvariants(ir::Builder& b);
+  ir::Value* InStage(ir::Builder& b, const ir::Value* operand, ir::Value* stage, const RingPosition& widened);
+  bool ReadsWide(const ir::Op& mma) const;
+  ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
+  ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
+  ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
+  // The sums of a product that has ended, where a branch hands them on.
+  ir::Value* Ended(ir::Builder& b, const ir::Op& mma, ir::Value* sums);
+  void Multiply(ir::Builder& b, const ir::Op& mma);
+  ir::Value* BeginBeside(ir::Builder& b, ir::Value* sums);
+  ir::Value* BeginDeferred(ir::Builder& b, const Deferred& d, ir::Value* sums);
+  void KeepWords(ir::Builder& b, const ir::Op& mma);
+  // Before the loop: there are no words of an iteration before.
+  void SetHeld(ir::Builder& b);
+  void AwaitDeferred(ir::Builder& b, const ir::Op* user);
+  ir::ops::Values MadeBefore(const ir::Op* user) const;
+  bool ReadsBehind(const ir::Op* user) const;
+  void AwaitOverlapping(ir::Builder& b, const ir::Op& op);
+  bool Reads(const ir::Op& op, const ir::Op& mma) const;
+  ir::ops::Values WaitOverlapping(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
+  void ReleaseLate(ir::Builder& b, ir::Value* if_true);
+  void Drain(ir::Builder& b, ir::ops::Values* results);
+  // The turn of one warpgroup, or each one's own.
+  void Turn(ir::Builder& b, GpuOpcode code, int group);
+  void Turn(ir::Builder& b, GpuOpcode code);
+  ir::Type WordsType(ir::Builder& b, int64_t words) const;
+  ir::Type WithLayout(ir::Builder& b, ir::Elem elem, absl::Span<const int64_t> shape, const Layout& layout) const;
+
+  const std::vector<CopyStages>& stages_;
+  const Schedule& schedule_;
+  LayoutTable* const layouts_;
+  Frame* frame_ = nullptr;
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_EXPAND_COPY_ROLE_H_

@@ -1,0 +1,45 @@
+#include "codegen/passes/expand/expand_copies.h"
+
+#include <vector>
+
+#include "codegen/gpu/ops.h"
+#include "codegen/passes/expand/copy_role.h"
+#include "codegen/passes/expand/replace_body.h"
+#include "codegen/plan/tma/tensor_maps.h"
+
+namespace tile::codegen {
+namespace {
+
+using ir::Builder;
+using ir::Op;
+
+std::vector<const Op*> CopiesToExpand(const ir::Function& function) {
+  std::vector<const Op*> copies;
+  ir::Walk(function.body(), [&](const Op* op) {
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead) && CopiesByTma(*op)) copies.push_back(op);
+  });
+  return copies;
+}
+
+}  // namespace
+
+absl::Status ExpandCopies(Program& p) {
+  const std::vector<const Op*> copies = CopiesToExpand(*p.function);
+  if (copies.empty()) return absl::OkStatus();
+  const Schedule schedule = *ScheduleOf(*p.function);
+  ReplaceBody(p.function, [&](Builder& b) {
+    std::vector<FetchRing> rings;
+    std::vector<CopyStages> stages;
+    AllocateCopies(b, schedule, copies, &rings, &stages);
+    b.Create(GetGpuOp(GpuOpcode::kFenceBarriers), {}, {});
+    b.Create(GetGpuOp(GpuOpcode::kBlockBarrier), {}, {});
+    CopyRole workers(rings, stages, schedule, &p.layouts, *p.function);
+    Builder::Scope scope(b, b.AddRegion(b.Create(GetGpuOp(GpuOpcode::kWorkers), {}, {}), 0, {}));
+    workers.Begin(b, /*phase=*/0);
+    workers.CopyBlock(b, *p.function->body());
+    b.Create(ir::Opcode::kYield, {{}}, {});
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace tile::codegen

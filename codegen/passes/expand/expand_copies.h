@@ -1,0 +1,31 @@
+// Writes out how loops copy ahead by TMA, and in which order their products begin and are awaited.
+//
+// Before, after:
+//
+//   kernel {stages = 4, num_warps = 8, …}
+//   <program with loops that copy_ahead>
+//   return
+//
+//   kernel {…}
+//   %memory = overlay_stages bytes = 32768, stages = 4
+//   %full = alloc_barriers count = 4, arrivals = 1
+//   %free = alloc_barriers count = 4, arrivals = 8
+//   fence_barriers
+//   block_barrier
+//   workers { <the program: copy_role.h> }
+//   return
+//
+// Loops whose tiles all threads copy (cp.async) stay as they are.
+#ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
+#define TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
+
+#include "absl/status/status.h"
+#include "codegen/passes/program.h"
+
+namespace tile::codegen {
+
+absl::Status ExpandCopies(Program& p);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
