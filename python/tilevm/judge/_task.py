@@ -31,7 +31,8 @@ _NAMES = ("reference", "expected", "task", "ref")
 
 class Task:
     """`name`, `path`, `reference`, `schema`, `examples` (arguments of calls); of a module also `model` (its object), `init` (arguments of its
-    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32, None: those of tl.dot, whose default it is; `remarks` about the task."""
+    class); `names` that the answer's function may have; `tf32`: whether products of float32 may be rounded to tf32, None: those of tl.dot, whose
+    default it is; `remarks` about the task."""
 
     def __init__(self, name: str, path: str, reference: "Callable[..., Any]", schema: "_schema.Schema", examples: "List[Tuple[Any, ...]]") -> None:
         self.name, self.path = name, path
