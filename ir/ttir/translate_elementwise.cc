@@ -77,6 +77,10 @@ bool Translator::Convert(const Node& n, const OpRow& row) {
   if (GetOp(row.op)->format->attr_index("signedness") >= 0) {
     attrs.push_back({"signedness", Attr::Enum(row.variant == 1 ? Signedness::kSigned : Signedness::kUnsigned)});
   }
+  if (row.op == Opcode::kFToI && t.elem() == Elem::kI8) {
+    // GPUs convert to 16 bits, and Triton keeps the low byte: 128.0 becomes -128, which quantising kernels rely on.
+    return Define(n, ops::Trunci(b_, t, Create(row.op, {tile(0)}, WithElem(Elem::kI16, tile(0)), attrs)));
+  }
   Value* result = Create(row.op, {tile(0)}, t, attrs);
   if (row.op == Opcode::kPtrToInt) operands_of_[result] = n.operands[0];
   return Define(n, result);

@@ -93,7 +93,7 @@ bool Canonicalize(ElementwiseKey& k) {
       break;
     case Opcode::kFToI:
       k.rounding = Rounding::kNearestEven;
-      k.saturating = k.saturating && (k.out == Elem::kI1 || k.out == Elem::kI8);
+      k.saturating = k.saturating && k.out == Elem::kI1;
       if (k.out == Elem::kI1 && !k.saturating) k.signedness = ir::Signedness::kUnsigned;
       break;
     case Opcode::kBitcast:

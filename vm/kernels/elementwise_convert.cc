@@ -39,19 +39,6 @@ TILE_VM_LOOP NarrowToInt(const float* a, void* result, int64_t n) {
   for (int64_t i = 0; i < n; ++i) r[i] = FToI<float, I, kSign>(a[i]);
 }
 
-// Not saturating, to 8 bits: GPUs have instructions for 16 bits and more only, so compilers keep the low byte of 16 bits. What is out of
-// range has no value by the rules, and programs that run on hardware get this one (128 as a signed byte is -128).
-template <class T, Sign kSign>
-TILE_VM_INLINE uint8_t FToByte(T x) {
-  return static_cast<uint8_t>(FToI<T, I16, kSign>(x));
-}
-template <Sign kSign>
-TILE_VM_LOOP NarrowToByte(const float* a, void* result, int64_t n) {
-  uint8_t* r = static_cast<uint8_t*>(result);
-  TILE_VM_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) r[i] = FToByte<float, kSign>(a[i]);
-}
-
 TILE_VM_LOOP NarrowToTruth(const float* a, void* result, int64_t n) {
   uint8_t* r = static_cast<uint8_t*>(result);
   TILE_VM_VECTOR_LOOP
@@ -86,16 +73,6 @@ consteval ElementwiseFn FToIKernel() {
     return Unary<U<I>, T, FToI<T, I, kSign>>;
   } else {
     return ThroughF32<typename From::Storage, U<I>, Widen<From>, NarrowToInt<I, kSign>>;
-  }
-}
-
-template <class From, Sign kSign>
-consteval ElementwiseFn ByteKernel() {
-  if constexpr (kSame<From, F32> || kSame<From, F64>) {
-    using T = typename From::Storage;
-    return Unary<uint8_t, T, FToByte<T, kSign>>;
-  } else {
-    return ThroughF32<typename From::Storage, uint8_t, Widen<From>, NarrowToByte<kSign>>;
   }
 }
 
@@ -151,13 +128,10 @@ constexpr ElementwiseRow kRows[] = {
                         TILE_FTOF(F64, F32, kNegativeInf, kNegativeInf) TILE_FTOF(F64, F32, kPositiveInf, kPositiveInf)
                             TILE_FLOATS(TILE_FTOF, F64, kNearestEven, kNearestEven)
 
-// To i1 only `saturating` truncates, to i8 only it saturates.
-#define TILE_FTOI(From, I, kSign)                                                                                   \
-  TILE_ROW((FToIKernel<From, I, kSign>()), TILE_C(kFToI, From, I), .saturating = kSame<I, I1> || kSame<I, I8>, \
+// To i1 only `saturating` truncates.
+#define TILE_FTOI(From, I, kSign)                                                              \
+  TILE_ROW((FToIKernel<From, I, kSign>()), TILE_C(kFToI, From, I), .saturating = kSame<I, I1>, \
            .signedness = ir::Signedness::kSign)
-#define TILE_FTOBYTE(From, I, kSign) \
-  TILE_ROW((ByteKernel<From, kSign>()), TILE_C(kFToI, From, I), .signedness = ir::Signedness::kSign)
-                                TILE_FLOATS(TILE_FTOBYTE, I8, kUnsigned) TILE_FLOATS(TILE_FTOBYTE, I8, kSigned)
 #define TILE_TRUTH(From, I) \
   TILE_ROW((TruthKernel<From>()), TILE_C(kFToI, From, I), .signedness = ir::Signedness::kUnsigned)
                                 TILE_FLOATS(TILE_TRUTH, I1)

@@ -132,10 +132,7 @@ TEST(Convert, FToI) {
             const double v = std::trunc(ir::ToDouble(from, x[0]));
             if (std::isnan(v)) return 0;
             const __int128 integer = static_cast<__int128>(std::max(-0x1p100, std::min(v, 0x1p100)));
-            // Out of range, a byte is that of 16 bits.
-            const int more = to == Elem::kI8 && !saturating ? 256 : 1;
-            const __int128 low = lowest * more, high = highest * more + more - 1;
-            const __int128 clamped = integer < low ? low : integer > high ? high : integer;
+            const __int128 clamped = integer < lowest ? lowest : integer > highest ? highest : integer;
             return static_cast<uint64_t>(clamped) & MaskOf(to);
           });
         }

@@ -191,8 +191,7 @@ Registers EmitWords(Emitter& e, const ir::Op& op, Operands in) {
   return out;
 }
 
-// Saturates, also without the attribute: a value out of range is the program's mistake then. To i1 that is x != 0. To 8 bits without the
-// attribute it saturates at 16, of which the low byte is kept: so other compilers do, and programs rely on it.
+// Saturates always: without the attribute, a value out of range is the program's mistake. To i1 that is x != 0.
 Value* EmitFToI(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
   const bool is_signed = IsSigned(op);
@@ -204,8 +203,7 @@ Value* EmitFToI(Emitter& e, const ir::Op& op, Operands in) {
   Value* i = Truncate(e, x, is_signed, bits == 64);
   if (bits >= 32) return i;
   if (bits == 1) return is_signed ? b.CreateICmpSLT(i, e.I32(0)) : b.CreateIsNotNull(i);
-  const int ends = bits == 8 && !ir::FToIOp(op).saturating() ? 16 : bits;
-  const int64_t above = int64_t{1} << (is_signed ? ends - 1 : ends);
+  const int64_t above = int64_t{1} << (is_signed ? bits - 1 : bits);
   i = b.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, i, e.I32(above - 1));
   if (is_signed) i = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, i, e.I32(-above));
   return b.CreateTrunc(i, b.getIntNTy(bits));
