@@ -72,7 +72,7 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
             kind = source
         if squares is not None:  # operands err by 2^-11 of themselves, or are cut off, which makes each product smaller
             random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
-            result = result + (squares.sqrt() + result.abs()) * (2.0 ** -11 * (random - 0.5))
+            result = result + (squares.sqrt() + result.abs()) * (2.0 ** -10 * (random - 0.5))
         return self._finish(result, function, name, kind, source, magnitude, arguments)
 
     def _finish(self, result: Any, function: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> Any:
