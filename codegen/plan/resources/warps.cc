@@ -138,14 +138,14 @@ namespace {
 
 int64_t ElementsOf(ir::Type type) { return type.is_tile() ? type.num_elements() : 0; }
 
-// Of kernels without products, beside RowWork.
+// What kernels without products fold, beside RowWork.
 struct Folds {
   int64_t vectors = 0;     // of 16 bytes, of the largest tile that is loaded; of several of that size the narrowest
   bool adds_down = false;  // columns, behind a loop that adds up rows of them
   bool of_folds = false;   // in each iteration of a loop, down the rows of a tile
 
-  // So many warps, if each thread then loads a vector at once (rows of 128 bf16, walked over, H200: 140 us with four warps, Triton 60 with one; rows of
-  // 512 bf16 whose blocks wait for each other, with 1, 2, 4, 8 warps: 54, 55, 65, 92 us).
+  // At most `warps`, and no more than load a vector in each thread. H200: rows of 128 bf16, walked over, take 140 us with four warps, Triton 60 with
+  // one. Rows of 512 bf16 whose blocks wait for each other take 54, 55, 65, 92 us with 1, 2, 4, 8 warps.
   int AtMost(int warps) const { return static_cast<int>(std::clamp<int64_t>(vectors / 32, 1, warps)); }
 };
 Folds FoldsOf(const ir::Function& function) {
@@ -252,9 +252,9 @@ class Held {
  private:
   bool HoldsData(int warps) const { return data_ <= 32 * tuning::kDataOfFewWarps * warps; }
 
-  // One warp has all rows of a chain of products whose loads do not come ahead: it exchanges nothing with others, and waits for no barrier. The
-  // same of a chain of folds, each of which would wait for all warps (decoding with weights by softmax, 64 keys of 128 f16 an iteration, H200: 1652 us
-  // with sixteen warps, Triton 127 with one).
+  // One warp has all rows of a chain of products whose loads do not come ahead: it exchanges nothing with others, and waits for no barrier. One
+  // warp serves a chain of folds for the same reason. H200: decoding with weights by softmax, 64 keys of 128 f16 an iteration, takes 1652 us with
+  // sixteen warps, Triton 127 with one.
   bool IsAlone(int warps) const {
     const bool in_chain = folds_of_folds_ || (chain_rows_ > 0 && HasAllRows(warps));
     return warps == 1 && !comes_ahead_ && in_chain && HoldsData(warps);

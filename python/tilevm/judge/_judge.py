@@ -146,9 +146,10 @@ class Judge:
         self._note(reply, expected)
         found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case)
         if found is not None and found.code == "judge.differs" and reply.said["tf32"] and self.task.tf32 is None:
-            wider = self.reference.with_tf32().expect(arguments, case)
+            reference = self.reference.with_tf32()
+            wider = reference.expect(arguments, case)
             if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case) is None:
-                found, expected, self.reference = None, wider, self.reference.with_tf32()
+                found, expected, self.reference = None, wider, reference
                 self.remark("judge.tf32: tl.dot rounds operands of float32 to tf32, its default; `TF32 = False` in the task makes that wrong")
         return found or _probes.of_work(self, case, reply, expected)
 

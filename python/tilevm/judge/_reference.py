@@ -116,9 +116,10 @@ class Reference:
         remarks: "List[str]" = []
         count = len(native)
         dtypes = [_numbers.dtype_of(a) if _values.is_array(a) else type(a).__name__ for a in (*native, *native_after)]
-        widened = [dtype == "float64" and i < count and _widest(arguments) not in ("", "float64") for i, dtype in enumerate(dtypes)]
+        widest = _widest(arguments)
+        widened = [dtype == "float64" and i < count and widest not in ("", "float64") for i, dtype in enumerate(dtypes)]
         if any(widened):
-            dtypes = [_widest(arguments) if wide else dtype for wide, dtype in zip(widened, dtypes)]
+            dtypes = [widest if wide else dtype for wide, dtype in zip(widened, dtypes)]
             remarks.append("the reference gives float64 for narrower inputs: it is read as more exact than an answer must be")
         natives = [_numbers.exact(a) for a in (*native, *native_after)]
         merged = [_merge(dtypes[i], natives[i], [run[i] for run in runs], remarks) for i in range(len(natives))]
@@ -163,7 +164,7 @@ class Reference:
             runs.append([_numbers.exact(a) for a in (*results, *after)])
         if self._task.model is None and _are_equal(runs) and not _are_moved(arguments, runs[0]):
             generator = numpy.random.default_rng(_SEED)
-            runs[1:] = [[_errs(run, generator) for run in self._wide(arguments, lambda value: _about(value, generator))] for _ in range(_SAMPLES)]
+            runs[1:] = [self._not_followed(arguments, generator) for _ in range(_SAMPLES)]
         return runs, operations
 
     def _doubled_model(self) -> "Any":
@@ -190,8 +191,12 @@ class Reference:
             if all(map(_noise_numpy.kind_of, floats)):
                 runs.append([_numbers.exact(a) for a in (*results, *after)])
             else:
-                runs.append([_errs(run, generator) for run in self._wide(arguments, lambda value: _about(value, generator))])
+                runs.append(self._not_followed(arguments, generator))
         return runs
+
+    def _not_followed(self, arguments: "Tuple[Any, ...]", generator: "Any") -> "List[Numbers]":
+        """In float64, with errors of the arguments and of the results in place of those of operations."""
+        return [_errs(run, generator) for run in self._wide(arguments, lambda value: _about(value, generator))]
 
     def _wide(self, arguments: "Tuple[Any, ...]", change: "Callable[[Any], Any]") -> "List[Numbers]":
         """Results and arguments afterwards."""
