@@ -21,7 +21,9 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
-constexpr int kMostTileOps = 64;  // that are done again for the pointers and the mask of a load
+// Operations that are done again for the pointers and the mask of a load, one for each use of its result. The rows of a convolution's image, which follow
+// from quotients of their number, take about 100.
+constexpr int kMostTileOps = 256;
 
 // No write comes before this token, as far as `known` (values of which that is settled) does not say so already.
 bool NoWriteBefore(const Value* token, absl::FunctionRef<bool(const Value*)> known,

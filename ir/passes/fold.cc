@@ -1,7 +1,9 @@
 #include "ir/passes/fold.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "ir/float.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
 
@@ -114,6 +116,22 @@ std::optional<uint64_t> FoldInteger(const Op& op, absl::Span<const uint64_t> ope
   if (row == std::end(kRows) || op.result(0)->type().elem() == Elem::kI4) return std::nullopt;
   const Number result = row->fold({op, operands, WidthOf(op.operand(0))});
   return result ? Number(LowBits(*result, WidthOf(op.result(0)))) : std::nullopt;
+}
+
+std::optional<uint64_t> FoldFloat(const Op& op, absl::Span<const uint64_t> operands) {
+  const Elem from = op.operand(0)->type().elem(), to = op.result(0)->type().elem();
+  if (IToFOp::Is(&op)) {
+    constexpr int64_t kExact = int64_t{1} << 53;  // a double holds every integer up to it, so that there is one rounding
+    const bool is_signed = IToFOp(op).signedness() == Signedness::kSigned;
+    const int64_t value = is_signed ? AsSigned(operands[0], WidthOf(op.operand(0))) : static_cast<int64_t>(operands[0]);
+    if (from == Elem::kI4 || value > kExact || value < (is_signed ? -kExact : 0)) return std::nullopt;
+    return FromDouble(to, static_cast<double>(value), IToFOp(op).rounding());
+  }
+  if (!FToFOp::Is(&op) && !NegfOp::Is(&op) && !AbsfOp::Is(&op)) return std::nullopt;
+  const double value = ToDouble(from, operands[0]);
+  if (std::isnan(value)) return std::nullopt;
+  if (FToFOp::Is(&op)) return FromDouble(to, value, FToFOp(op).rounding());
+  return FromDouble(to, NegfOp::Is(&op) ? -value : std::fabs(value));
 }
 
 }  // namespace tile::ir

@@ -91,5 +91,37 @@ TEST_F(Fold, ComparesAndWidens) {
   EXPECT_EQ(Of(Elem::kI32, 0x1FF, 0, narrow), -1);
 }
 
+// What a conversion of one constant gives; -1: nothing.
+int64_t Converted(Elem from, Elem to, uint64_t bits, Rounding rounding = Rounding::kNearestEven) {
+  Module m;
+  Function* f = m.AddFunction("f", {m.types().Scalar(from)});
+  Builder b(&m, f->body());
+  const Value* result = IsFloat(from) ? op::FToF(b, m.types().Scalar(to), f->param(0), rounding)
+                                      : op::IToF(b, m.types().Scalar(to), f->param(0), Signedness::kSigned);
+  const std::optional<uint64_t> folded = FoldFloat(*result->def(), {bits});
+  return folded ? static_cast<int64_t>(*folded) : -1;
+}
+
+TEST(FoldFloat, ConvertsAsTheVmDoes) {
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kF16, 0), 0);
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kF16, 0x80000000), 0x8000) << "-0 keeps its sign";
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kF16, 0xFF800000), 0xFC00) << "-infinity";
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kBF16, 0x3F80C000), 0x3F81) << "rounds to the nearer";
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kBF16, 0x3F80C000, Rounding::kZero), 0x3F80);
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kF8E4M3FN, 0x49742400), 0x7E) << "1e6 saturates";
+  EXPECT_EQ(Converted(Elem::kF32, Elem::kF64, 0x7FC00000), -1) << "engines choose the bits of NaN";
+  EXPECT_EQ(Converted(Elem::kI32, Elem::kF32, 0xFFFFFFFF), 0xBF800000);
+  EXPECT_EQ(Converted(Elem::kI64, Elem::kF32, (uint64_t{1} << 53) + 1), -1) << "would round twice";
+}
+
+TEST_F(Fold, ChangesSigns) {
+  const auto folded = [](const Value* v, uint64_t bits) { return FoldFloat(*v->def(), {bits}); };
+  Module m;
+  Function* f = m.AddFunction("f", {m.types().Scalar(Elem::kF32)});
+  Builder b(&m, f->body());
+  EXPECT_EQ(folded(op::Negf(b, f->param(0)), 0), 0x80000000u);
+  EXPECT_EQ(folded(op::Absf(b, f->param(0)), 0xFF800000u), 0x7F800000u);
+}
+
 }  // namespace
 }  // namespace tile::ir

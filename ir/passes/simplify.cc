@@ -23,7 +23,8 @@ Value* Folded(Module* module, Op* op) {
     if (!bits) return nullptr;
     operands.push_back(*bits);
   }
-  const std::optional<uint64_t> bits = FoldInteger(*op, operands);
+  std::optional<uint64_t> bits = FoldInteger(*op, operands);
+  if (!bits) bits = FoldFloat(*op, operands);
   return bits ? MakeSplat(module, op, op->result(0)->type(), *bits) : nullptr;
 }
 
