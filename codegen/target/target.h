@@ -32,6 +32,8 @@ enum Feature : uint32_t {
   kWgmma = 1 << 12,
   kTf32Convert = 1 << 13,  // cvt to tf32 to the nearest even, and toward zero
   kMaxOfThree = 1 << 14,   // of integers in one instruction, of floats in two
+  kTcgen05 = 1 << 15,      // products with sums in tensor memory
+  kTcgen05I8 = 1 << 16,    // of 8-bit integers, too
 };
 
 // Each has what the one before has. What only GPUs of one generation have, as wgmma, comes with their row.
@@ -51,6 +53,8 @@ struct Target {
 
   // Of every GPU so far.
   static constexpr int kRegisters = 65536;  // of a multiprocessor, of 32 bits
+  // Of every GPU with tensor memory: columns of a multiprocessor, and the fewest that a block takes.
+  static constexpr int kColumns = 512, kLeastColumns = 32;
   static constexpr int kThreadRegisters = 255;
   static constexpr int kRegisterUnit = 8;  // that a thread is given at a time
 

@@ -101,6 +101,7 @@ TEST(RandomPasses, Ampere) { Compare(first_seed, last_seed, 80, 1); }
 TEST(RandomPasses, Hopper) { Compare(first_seed, last_seed, 90, 4); }
 TEST(RandomPasses, ProductsOnAmpere) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 80, 4); }
 TEST(RandomPasses, ProductsOnHopper) { Compare(kProductSeeds + first_seed, kProductSeeds + last_seed, 90, 8); }
+TEST(RandomPasses, ProductsInTensorMemory) { Compare(kZeroSeeds + first_seed, kZeroSeeds + last_seed, 100, 8); }
 TEST(RandomPasses, LoopsOnAmpere) { Compare(kLoopSeeds + first_seed, kLoopSeeds + last_seed, 80, 4); }
 TEST(RandomPasses, LoopsOnHopper) { Compare(kLoopSeeds + first_seed, kLoopSeeds + last_seed, 90, 8); }
 
@@ -114,6 +115,9 @@ TEST(RandomPassesThroughText, ProductsOnAmpere) {
 }
 TEST(RandomPassesThroughText, ProductsOnHopper) {
   CompareText(kProductSeeds + first_seed, kProductSeeds + LastOfText(), 90, 8);
+}
+TEST(RandomPassesThroughText, ProductsInTensorMemory) {
+  CompareText(kZeroSeeds + first_seed, kZeroSeeds + LastOfText(), 100, 8);
 }
 
 }  // namespace

@@ -158,7 +158,10 @@ void Generator::StepProductLoop() {
   };
   Value* row = Index(tiles(a, 0), Elem::kI32);
   Value* column = Index(tiles(b, 1), Elem::kI32);
-  const Val start = is_int ? Operand(sum, {m, n}) : Small(sum, {m, n}, 4);
+  const bool zeros = products && options_.seed >= kZeroSeeds;
+  const Val start = zeros    ? Val{op::Splat(b_, Tile(sum, {m, n}), 0), is_int ? -1.0 : 0.0}
+                    : is_int ? Operand(sum, {m, n})
+                             : Small(sum, {m, n}, 4);
   const ir::Signedness sa = Sign(), sb = Sign();
   // As frontends bring f32 to the tensor cores.
   const bool rounded = e == Elem::kF32 && r_.Percent(70);

@@ -28,6 +28,8 @@ namespace tile::fuzz {
 
 // Programs from this seed on are mostly products of matrices in memory, as matrix multiplication is written.
 inline constexpr uint64_t kProductSeeds = 1000000;
+// From this seed on the sums of those products begin with zero.
+inline constexpr uint64_t kZeroSeeds = 2000000;
 // From this seed on they are loops of several products with work between them (tests/fuzz/random_loop.h), small enough for an interpreter of PTX.
 inline constexpr uint64_t kLoopSeeds = 3000000;
 // From this seed on factors are also computed from tiles that the loop loads.

@@ -84,7 +84,8 @@ TEST_P(Right, RunsToItsEnd) {
     without_iterations += outcome.products == 0 ? 1 : 0;
   }
   EXPECT_GE(ended, kSeeds * 9 / 10);
-  EXPECT_GE(most, 16) << "no run goes around the ring";
+  // Of all warps; where sums are in tensor memory one of them begins the products of all.
+  EXPECT_GE(most, StemOf(GetParam()) == "columns" ? 7 : 16) << "no run goes around the ring";
   EXPECT_GE(without_iterations, 1);
 }
 
@@ -164,7 +165,7 @@ TEST(ProgramFaults, HoldTheRules) {
 // Those that are as right as the original, and why:
 // * expects behind their first copy: bytes may land before they are expected, as the phase still misses the arrival;
 // * releases behind the last iteration: where the ring does not go on, nobody fills the stage again;
-// * the fence and the barrier of the entry, exchanged with first_block, which only computes;
+// * the fence and the barrier of the entry, exchanged with first_block, which only computes, and with alloc_columns;
 // * turns at other places, as they order nothing that is read, and the last wait for one, behind which nobody multiplies;
 // * waits that come earlier, or later but before what needs them; releases on the other side of a sync_warp, which is about lanes.
 std::vector<std::string> EquivalentIn(absl::string_view file) {
@@ -180,6 +181,10 @@ std::vector<std::string> EquivalentIn(absl::string_view file) {
         "turn_pass moved up",      "turn_pass moved up",        "turn_pass moved up",        "turn_pass moved up",
         "turn_wait dropped",       "turn_wait moved down",      "turn_wait moved down",      "turn_wait moved up",
         "turn_wait moved up"};
+  }
+  if (file == "columns") {
+    return {"barrier_expect moved down", "barrier_wait moved down",   "barrier_wait moved down",
+            "block_barrier moved up",    "fence_barriers moved down", "fence_barriers moved up"};
   }
   return {"barrier_expect moved down", "block_barrier moved up", "fence_barriers moved down"};
 }

@@ -1,6 +1,7 @@
 // Shared memory: stages, mbarriers, descriptors that the kernel makes, and operands that lie in a stage.
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/pipeline/device_tensor_maps.h"
 #include "codegen/emit/pipeline/mbarrier.h"
@@ -9,11 +10,12 @@
 #include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/target/decisions.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
 
-constexpr int kBarrierBytes = 8;
+constexpr int kBarrierBytes = 8, kColumnsBytes = 4, kWarp = 32;
 
 llvm::Value* AddressOf(Emitter& e, llvm::Value* pointer) {
   return e.b().CreateTrunc(e.b().CreatePtrToInt(pointer, e.b().getInt64Ty()), e.b().getInt32Ty());
@@ -76,6 +78,17 @@ void LowerAllocTensorMap(Emitter& e, const ir::Op& op) {
   DescriptorMaker(e, map, memory, nullptr).WriteFixed(static_cast<int>(alloc.warp()));
   e.SetScalar(alloc.map(), AddressOf(e, memory));
   e.SetScalar(alloc.place(), e.workspace().Reserve(kMapBytes, kMapBytes));
+}
+
+// The first warp does it. Another block on the multiprocessor may have to wait for columns, but not for the permission to ask.
+void LowerAllocColumns(Emitter& e, const ir::Op& op) {
+  llvm::Value* place = AddressOf(e, e.shared().Address(e.I32(e.shared().Reserve(kColumnsBytes, kColumnsBytes))));
+  e.SetScalar(op.result(0), place);
+  ExecuteTogether(
+      e,
+      absl::StrCat("@$1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [$0], ", *ir::SplatOf(op.operand(0)),
+                   "; @$1 tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"),
+      "r,b", {place, e.b().CreateICmpULT(e.threads().number(), e.I32(kWarp))});
 }
 
 // The product reads it there (plan/staging/staging.h).

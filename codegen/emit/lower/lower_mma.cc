@@ -10,6 +10,7 @@
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
 #include "codegen/emit/mma/staged_mma_emitter.h"
+#include "codegen/emit/mma/tcgen05.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/gpu/op_views.h"
@@ -290,7 +291,14 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   return MultiplyBySync(e, *plan, *a, *b, std::move(acc));
 }
 
+// One thread begins it, and its sums are nobody's registers.
+void BeginInColumns(Emitter& e, const ir::Op& op, const gpu::ColumnSumsOp& sums) {
+  const ColumnsAt at = {e.scalar(sums.val_if_true()), e.scalar(sums.cond())};
+  BeginInColumns(e, op, *StagedMmaPlanOf(op), Staged(e, op, 0), Staged(e, op, 1), at);
+}
+
 void LowerProduct(Emitter& e, const ir::Op& op) {
+  if (const auto sums = ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return BeginInColumns(e, op, *sums);
   const ir::Elem elem = op.result(0)->type().elem();
   Registers acc;
   for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/emit/mma/offset_in_stage.h"
 #include "codegen/emit/pipeline/async_products.h"
 #include "codegen/plan/mma/wgmma_plan.h"
 #include "codegen/target/decisions.h"
@@ -23,12 +24,7 @@ struct SharedOperand {
   const StagedTile& tile;
   llvm::Value* start = nullptr;  // i64: the descriptor of its first element
 
-  // Bytes from the start to element (mn, k).
-  int64_t Offset(int64_t mn, int64_t k) const {
-    const int64_t along = tile.k_major ? k : mn, row = tile.k_major ? mn : k;
-    return along / tile.chunk_elements() * tile.chunk_bytes() + row * tile.swizzle +
-           along % tile.chunk_elements() * tile.element_bits / 8;
-  }
+  int64_t Offset(int64_t mn, int64_t k) const { return OffsetInStage(tile, mn, k); }
 
   uint64_t Fixed() const {
     const uint64_t mode = tile.swizzle == 128 ? 1 : tile.swizzle == 64 ? 2 : 3;

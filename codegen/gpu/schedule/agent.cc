@@ -83,6 +83,14 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
       {static_cast<int>(GpuOpcode::kMadeHere), &Agent::Move},
       {static_cast<int>(GpuOpcode::kHideNumber), &Agent::Move},
       {static_cast<int>(GpuOpcode::kOwnRegisters), &Agent::Move},
+      {static_cast<int>(GpuOpcode::kAllocColumns), &Agent::AllocColumns},
+      {static_cast<int>(GpuOpcode::kColumnsAt), &Agent::ColumnsAt},
+      {static_cast<int>(GpuOpcode::kFreeColumns), &Agent::FreeColumns},
+      {static_cast<int>(GpuOpcode::kColumnSums), &Agent::ColumnSums},
+      {static_cast<int>(GpuOpcode::kLoadColumns), &Agent::LoadColumns},
+      {static_cast<int>(GpuOpcode::kMmaCommit), &Agent::MmaCommit},
+      {static_cast<int>(GpuOpcode::kFenceColumnsBefore), &Agent::FenceColumnsBefore},
+      {static_cast<int>(GpuOpcode::kFenceColumnsAfter), &Agent::FenceColumnsAfter},
   };
   for (const Row& row : kRows) {
     if (row.opcode == static_cast<int>(op.opcode())) return row.handler;
@@ -100,7 +108,9 @@ Step Agent::Run() {
   const ir::Op& op = next();
   Step step = (this->*HandlerOf(op))(op);
   step.fault = std::move(step.fault).At(op);
-  if (ended()) --block().running;
+  if (ended() && --block().running == 0 && block().columns.allocated() && !step.fault.found()) {
+    step.fault = Fault{FaultKind::kColumns, "ends the block, whose columns of tensor memory are not free"}.At(op);
+  }
   return step;
 }
 

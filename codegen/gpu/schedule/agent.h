@@ -48,9 +48,10 @@ class Agent {
  private:
   // What is known of a value.
   struct Known {
-    uint64_t bits = 0;     // of a scalar integer, else its name
-    uint64_t product = 0;  // these are sums of a product that may still run; 0: of none
-    Span tile = {-1, 0};   // where a tile lies in shared memory
+    uint64_t bits = 0;       // of a scalar integer, else its name
+    uint64_t product = 0;    // these are sums of a product that may still run; 0: of none
+    Span tile = {-1, 0};     // where a tile lies in shared memory
+    Span columns = {-1, 0};  // where sums lie in tensor memory
   };
   struct Frame {
     const ir::Op* next;
@@ -118,6 +119,21 @@ class Agent {
   Step FragmentWords(const ir::Op& op);
   Step WidenStore(const ir::Op& op);
   Step MmaWait(const ir::Op& op);
+
+  // Tensor memory (agent_columns.cc).
+  Step AllocColumns(const ir::Op& op);
+  Step ColumnsAt(const ir::Op& op);
+  Step FreeColumns(const ir::Op& op);
+  Step ColumnSums(const ir::Op& op);
+  Step ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial);
+  Step LoadColumns(const ir::Op& op);
+  Step MmaCommit(const ir::Op& op);
+  Step FenceColumnsBefore(const ir::Op& op);
+  Step FenceColumnsAfter(const ir::Op& op);
+  // What uses tensor memory comes behind a fence, if others have used it before what this warp has waited for.
+  Fault UsesColumns();
+  // An arrival tells others of loads that are fenced. Returns whether it tells of any.
+  Fault TellsOfColumns(bool* tells) const;
   // The operation is for this warp's warpgroup.
   bool IsOfGroup(const ir::Op& turn);
   int group() const { return place_.warp / kWarpsOfGroup; }
@@ -142,6 +158,9 @@ class Agent {
   bool claimed_ = false;                      // stages of a loop
   std::vector<std::pair<Span, int>> stored_;  // and not fenced: where, and which part
   uint64_t waits_for_product_ = 0;            // that the operation began
+  bool used_columns_ = false;                 // of tensor memory
+  bool unfenced_loads_ = false;               // from it
+  bool behind_others_ = false;                // who used it, without a fence since then
   int64_t met_ = -1;  // how often the meeting had been held when this warp came; -1: it has not come
   int64_t met_cluster_ = -1;
   BlockPlace tile_block_;

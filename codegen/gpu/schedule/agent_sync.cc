@@ -70,11 +70,13 @@ Step Agent::FenceBarriers(const ir::Op& op) {
 
 Step Agent::Meet(Meeting* meeting) {
   if (met_ < 0) {
+    if (Fault fault = TellsOfColumns(&meeting->orders_columns); fault.found()) return {false, fault};
     met_ = meeting->held;
     meeting->Come();
   }
   if (meeting->held == met_) return Wait();
   met_ = -1;
+  behind_others_ = behind_others_ || meeting->orders_columns;
   Advance();
   return {};
 }
@@ -131,7 +133,9 @@ Step Agent::BarrierWait(const ir::Op& op) {
   Barrier* barrier = nullptr;
   if (Fault fault = FindBarrier(wait.barriers(), wait.number(), place_.block, &barrier); fault.found())
     return {false, fault};
-  return barrier->Passed(Number(wait.phase())) ? Nothing(op) : Wait();
+  if (!barrier->Passed(Number(wait.phase()))) return Wait();
+  behind_others_ = behind_others_ || barrier->orders_columns();
+  return Nothing(op);
 }
 
 Step Agent::BarrierArrive(const ir::Op& op) {
@@ -143,6 +147,9 @@ Step Agent::BarrierArrive(const ir::Op& op) {
       return {false, {FaultKind::kLeaves, absl::StrCat("arrives at block ", i, ", which has ended")}};
     Barrier* barrier = nullptr;
     Fault fault = FindBarrier(arrive.barriers(), arrive.number(), i, &barrier);
+    bool of_columns = false;
+    if (!fault.found()) fault = TellsOfColumns(&of_columns);
+    if (of_columns) barrier->OrderColumns();
     if (!fault.found()) fault = barrier->Arrive();
     if (fault.found()) return {false, fault};
   }
@@ -249,6 +256,7 @@ Step Agent::Product(const ir::Op& op) {
   products_.Commit();
   for (size_t i = 0; i < staged.size(); ++i) bits[staged[i]] = names[i];
   const uint64_t name = terms_.Of(op, 0, bits, tile_block_);
+  const bool in_columns = Of(ir::ProductOp(op).acc()).columns.begin >= 0;
   if (place_.before) {
     block().products.insert(name);
   } else if (block().effects_known && !block().products.contains(name)) {
@@ -256,6 +264,7 @@ Step Agent::Product(const ir::Op& op) {
             {FaultKind::kOtherTile,
              absl::StrCat("has operands in ", Name(), " that no product of the program before has")}};
   }
+  if (in_columns) return ColumnProduct(op, name, serial);
   Of(op.result(0)) = {.bits = name, .product = runs_on ? serial : 0};
   if (runs_on) return Nothing(op);
   waits_for_product_ = serial;

@@ -25,6 +25,9 @@ class Barrier {
   Fault Expect(int64_t bytes);
   void CopyBegins() { ++copies_; }
   Fault CopyLands(int64_t bytes);
+  // Whoever arrives has used tensor memory: what waits here and uses it, too, needs a fence.
+  void OrderColumns() { orders_columns_ = true; }
+  bool orders_columns() const { return orders_columns_; }
   // Before the first phase ends, the phase of parity 1 counts as the one before it.
   bool Passed(int64_t parity) const { return (phase_ & 1) != (parity & 1); }
   std::string ToString() const;  // "2 of 4 arrivals are missing, and 4096 bytes"
@@ -37,6 +40,7 @@ class Barrier {
   int copies_ = 0;     // on their way
   int64_t bytes_ = 0;  // still expected; below zero: they came before they were
   int64_t phase_ = 0;
+  bool orders_columns_ = false;
 };
 
 }  // namespace tile::codegen::schedule

@@ -63,6 +63,7 @@ Machine::Machine(const ir::Function& function, const Shape& shape) : shape_(shap
     if (gpu::StageOperandOp::Is(op)) place(op, BytesOf(op->operand(0)->type()));
     if (gpu::AllocBarriersOp::Is(op)) place(op, kBarrierBytes * gpu::AllocBarriersOp(op).count());
     if (gpu::AllocTensorMapOp::Is(op)) place(op, kAlignment);
+    if (gpu::AllocColumnsOp::Is(op)) place(op, kAlignment);
   });
   for (int i = 0; i < shape.blocks; ++i) {
     Block& block = blocks_.emplace_back();
@@ -128,12 +129,19 @@ Fault Machine::BeginRead(Task task, std::vector<uint64_t>* names) {
   return {};
 }
 
+void Machine::BeginCommit(Task task) {
+  task.commits = true;
+  tasks_.push_back(std::move(task));
+}
+
 Fault Machine::FinishTask(size_t i) {
-  if (tasks_[i].product != 0) {
+  // The first product of its warp in front of it; a commit may come later than another one behind it.
+  if (tasks_[i].product != 0 || tasks_[i].commits) {
     const auto of_warp = [&](const Task& t) {
       return t.product != 0 && t.agent == tasks_[i].agent && t.block == tasks_[i].block;
     };
-    i = static_cast<size_t>(std::find_if(tasks_.begin(), tasks_.end(), of_warp) - tasks_.begin());
+    const auto end = tasks_.begin() + static_cast<std::ptrdiff_t>(i);
+    i = static_cast<size_t>(std::find_if(tasks_.begin(), end, of_warp) - tasks_.begin());
   }
   const Task task = std::move(tasks_[i]);
   tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -145,6 +153,7 @@ Fault Machine::FinishTask(size_t i) {
   }
   if (in.running == 0) return Fault{FaultKind::kNeverWaited, "may still run when its block has ended"}.At(*task.op);
   if (task.barrier < 0) return {};
+  if (task.commits) return in.barriers.at(task.barrier).barrier.Arrive().At(*task.op);
   return in.barriers.at(task.barrier).barrier.CopyLands(task.bytes).At(*task.op);
 }
 

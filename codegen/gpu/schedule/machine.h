@@ -20,6 +20,7 @@
 #include "codegen/gpu/schedule/barrier.h"
 #include "codegen/gpu/schedule/fault.h"
 #include "codegen/gpu/schedule/shared_cells.h"
+#include "codegen/gpu/schedule/tensor_columns.h"
 #include "codegen/gpu/schedule/terms.h"
 #include "ir/module.h"
 
@@ -61,6 +62,7 @@ struct Task {
   int64_t barrier = -1;  // address of what counts the bytes; -1: none does
   int64_t bytes = 0;
   uint64_t product = 0;     // serial number; 0: it is none
+  bool commits = false;     // it arrives at its barrier when what its warp began before has ended
   uint64_t descriptor = 0;  // that it reads, in memory; 0: it is a parameter
   Groups::Count group;      // null: it belongs to none
 };
@@ -69,7 +71,8 @@ struct Task {
 struct Meeting {
   int needed = 0;  // warps
   int present = 0;
-  int64_t held = 0;  // how often all came
+  int64_t held = 0;             // how often all came
+  bool orders_columns = false;  // some of them have used tensor memory
 
   void Come();
 };
@@ -88,6 +91,7 @@ struct Effect {
 
 struct Block {
   SharedCells memory;
+  TensorColumns columns;
   std::map<int64_t, Placed> barriers;        // by address
   std::map<uint64_t, uint64_t> descriptors;  // of which view each is, by its place
   Meeting all, workers, turns[kGroups];      // of a warpgroup's turn, at which both come
@@ -113,6 +117,8 @@ class Machine {
   Fault BeginCopy(Task task, uint64_t name);
   // The names of the tiles that it reads, one a span.
   Fault BeginRead(Task task, std::vector<uint64_t>* names);
+  // What arrives at a barrier (Task::commits).
+  void BeginCommit(Task task);
   // Returns its serial number.
   uint64_t NewProduct() { return ++products_; }
   int64_t products() const { return static_cast<int64_t>(products_); }

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/origin.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/gpu/schedule/fault.h"
 #include "codegen/gpu/schedule/machine.h"
 #include "codegen/plan/schedule.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/target/decisions.h"
 #include "ir/passes/rewrite.h"
 
@@ -49,6 +51,9 @@ bool TakesStageTile(const Op& op) {
 
 bool IsTurn(const Op& op) { return gpu::TurnWaitOp::Is(&op) || gpu::TurnPassOp::Is(&op); }
 
+// A product whose sums are in tensor memory: one thread begins it.
+bool IsInColumns(const Op& op) { return IsProduct(op) && gpu::ColumnSumsOp::Is(ir::ProductOp(op).acc()->def()); }
+
 bool RunsOn(const Op* op) { return op != nullptr && IsProduct(*op) && DecisionOf<Decision::kAsync>(*op); }
 
 class Rules {
@@ -82,6 +87,7 @@ class Rules {
         all_wait = false;
         fence = arrival = nullptr;
       }
+      if (gpu::AllocColumnsOp::Is(op)) CheckColumns(*op, producer != nullptr || workers != nullptr);
       if (gpu::FenceBarriersOp::Is(op)) fence = op;
       if (gpu::ClusterArriveOp::Is(op)) arrival = fence;
       const bool together =
@@ -96,6 +102,15 @@ class Rules {
     }
     if (producer != nullptr && !schedule_.producer)
       Fail(*producer, FaultKind::kRole, "is the role of a warp that the schedule does not have");
+  }
+
+  void CheckColumns(const Op& alloc, bool late) {
+    if (late || columns_ != nullptr)
+      Fail(alloc, FaultKind::kRole, late ? "stands behind a role" : "stands there twice");
+    columns_ = &alloc;
+    const auto count = ir::SplatOf(alloc.operand(0));
+    if (!count || !IsAllocation(static_cast<int64_t>(*count)))
+      Fail(alloc, FaultKind::kColumns, "allocates another number of columns than 32, 64, 128, 256 or 512");
   }
 
   void CheckRole(const Op& op, const Op** seen, bool late) {
@@ -127,6 +142,10 @@ class Rules {
     if (IsTurn(op)) CheckTurn(op);
     if (gpu::MeanwhileOp::Is(&op)) CheckMeanwhile(op);
     if (RunsOn(&op)) CheckProduct(op);
+    if (gpu::MmaCommitOp::Is(&op)) CheckCommit(gpu::MmaCommitOp(op));
+    if (gpu::ColumnsAtOp::Is(&op) && op.operand(0)->def() != columns_)
+      Fail(op, FaultKind::kOperand, "asks for columns where no alloc_columns has written them");
+    if (gpu::ColumnSumsOp::Is(&op)) CheckColumnSums(op);
     if (gpu::SetRegistersOp::Is(&op)) CheckRegisters(gpu::SetRegistersOp(op));
   }
 
@@ -136,14 +155,23 @@ class Rules {
     const bool elected = Around<gpu::ElectOp>(op) != nullptr, one_warp = Around<gpu::WarpOp>(op) != nullptr;
     const bool of_all = gpu::BlockBarrierOp::Is(&op) || gpu::ClusterArriveOp::Is(&op) || gpu::ClusterWaitOp::Is(&op) ||
                         gpu::FenceBarriersOp::Is(&op) || gpu::StagesOp::Is(&op) || gpu::AllocBarriersOp::Is(&op) ||
-                        gpu::AllocTensorMapOp::Is(&op) || gpu::ProducerOp::Is(&op) || gpu::WorkersOp::Is(&op);
+                        gpu::AllocTensorMapOp::Is(&op) || gpu::ProducerOp::Is(&op) || gpu::WorkersOp::Is(&op) ||
+                        gpu::AllocColumnsOp::Is(&op);
     if (of_all && op.parent() != nullptr) Fail(op, FaultKind::kRole, "is for all threads, and not all come here");
-    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) || IsProduct(op) ||
+    const bool in_columns = IsInColumns(op);
+    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) ||
+                            (IsProduct(op) && !in_columns) || gpu::LoadColumnsOp::Is(&op) ||
                             gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) ||
                             gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op);
     if (of_workers && (!in_workers || elected || one_warp))
       Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
-    const bool of_thread = gpu::TmaLoadOp::Is(&op) || gpu::BarrierExpectOp::Is(&op);
+    const bool of_first = in_columns || gpu::MmaCommitOp::Is(&op) || gpu::FreeColumnsOp::Is(&op);
+    if (of_first && (!in_workers || !one_warp))
+      Fail(op, FaultKind::kRole, "is for the first worker, and others come here");
+    if (gpu::FreeColumnsOp::Is(&op) && elected)
+      Fail(op, FaultKind::kRole, "is for whole warps, and stands in an elect");
+    const bool of_thread =
+        gpu::TmaLoadOp::Is(&op) || gpu::BarrierExpectOp::Is(&op) || in_columns || gpu::MmaCommitOp::Is(&op);
     if (of_thread && !elected) Fail(op, FaultKind::kRole, "is for one thread, and stands in no elect");
     const bool of_warp = gpu::BarrierWaitOp::Is(&op) || gpu::BarrierArriveOp::Is(&op) || gpu::WarpOp::Is(&op) ||
                          gpu::SetRegistersOp::Is(&op) || gpu::EachBlockOp::Is(&op);
@@ -167,7 +195,7 @@ class Rules {
     int64_t expects = 0, arrives = 0;
     for (const ir::Use* use = alloc.address()->uses(); use != nullptr; use = use->next) {
       const Op& user = *use->owner;
-      if (gpu::BarrierExpectOp::Is(&user)) expects = 1;
+      if (gpu::BarrierExpectOp::Is(&user) || gpu::MmaCommitOp::Is(&user)) expects = 1;
       if (!gpu::BarrierArriveOp::Is(&user)) continue;
       const bool one = Around<gpu::WarpOp>(user) != nullptr || Around<gpu::ProducerOp>(user) != nullptr;
       arrives = std::max<int64_t>(arrives, one ? 1 : schedule_.num_warps);
@@ -262,6 +290,19 @@ class Rules {
     }
   }
 
+  void CheckCommit(const gpu::MmaCommitOp& commit) {
+    CheckBarrier(commit.op(), commit.barriers(), commit.number());
+    if (commit.of_cluster()) Fail(commit.op(), FaultKind::kCluster, "arrives at other blocks, which no commit does");
+  }
+
+  void CheckColumnSums(const Op& op) {
+    if (!IsZero(op.operand(2))) Fail(op, FaultKind::kOperand, "begins with other sums than zeros");
+    for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
+      if (!IsInColumns(*use->owner))
+        Fail(*use->owner, FaultKind::kOperand, absl::StrCat("reads sums in tensor memory, those of ", NameOf(op)));
+    }
+  }
+
   void CheckRegisters(const gpu::SetRegistersOp& set) {
     const bool in_producer = Around<gpu::ProducerOp>(set.op()) != nullptr;
     if (set.more() == in_producer)
@@ -277,8 +318,9 @@ class Rules {
 
   const ir::Function& function_;
   const Schedule schedule_;
-  int64_t products_ = 0;   // that are asynchronous, at most
-  int64_t registers_ = 0;  // that the roles set
+  const Op* columns_ = nullptr;  // their allocation
+  int64_t products_ = 0;         // that are asynchronous, at most
+  int64_t registers_ = 0;        // that the roles set
   Fault fault_;
 };
 

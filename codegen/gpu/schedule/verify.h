@@ -8,6 +8,8 @@
 // * An expect says how many bytes the copies of its elect bring to the same barrier.
 // * What one thread does stands in an elect, and what warps do together does not. Barriers of all threads stand in no role.
 // * An asynchronous product is one of warpgroups; its sums are handed on and waited for, and not read. No more products are pending than there are.
+// * Columns of tensor memory are allocated once, a power of two. One thread of the first worker begins products that add to them, and tells of their
+//   end; all workers load sums from there, and the first one frees the columns.
 // * Registers are as many as there are.
 //
 // Whether the schedule is right is what a run finds out (run.h).

@@ -40,7 +40,7 @@ void Widen(ir::Module* module, Op* mma, int operand) {
 }  // namespace
 
 absl::Status PromoteF8Operands(Program& p) {
-  const StagedMmaKind* kind = StagedKindOn(p.target);
+  const StagedMmaKind* kind = CopiedKindOn(p.target);
   if (kind == nullptr) return absl::OkStatus();
   std::vector<Op*> products;
   ir::Walk(p.function->body(), [&](Op* op) {

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "codegen/gpu/ops.h"
+#include "codegen/passes/expand/column_worker_role.h"
 #include "codegen/passes/expand/producer_role.h"
 #include "codegen/passes/expand/replace_body.h"
 #include "codegen/passes/expand/worker_role.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -36,14 +38,32 @@ class Expander {
     ir::Walk(function_->body(), [&](const Op* op) {
       if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings.push_back(AllocateRing(b_, schedule_, *op));
     });
+    in_columns_ = SumsInColumns(*rings[0].fetch);
+    in_columns_ ? EmitWithColumns(rings) : EmitRoles(rings);
+  }
+
+ private:
+  void EmitRoles(const std::vector<FetchRing>& rings) {
     EmitEntry();
     ProducerRole producer(rings, *function_);
     EmitProducer(producer);
     WorkerRole workers(rings, *function_);
-    EmitWorkers(workers);
+    EmitWorkers(workers, [] {});
   }
 
- private:
+  // The same where sums are in tensor memory.
+  void EmitWithColumns(const std::vector<FetchRing>& rings) {
+    std::vector<FetchRing> all = rings;
+    for (FetchRing& sums : AllocateSums(b_, schedule_, rings)) all.push_back(sums);
+    ColumnMemory memory = AllocateColumns(b_, rings);
+    EmitEntry();
+    FindColumns(b_, rings, &memory);
+    ProducerRole producer(rings, *function_);
+    EmitProducer(producer);
+    ColumnWorkerRole workers(all, memory, *function_);
+    EmitWorkers(workers, [&] { FreeColumns(b_, memory); });
+  }
+
   void Plain(GpuOpcode code) { b_.Create(GetGpuOp(code), {}, {}); }
 
   // A cluster's barrier as an announcement and a wait, between which a persistent grid, whose first block takes divisions, finds that out.
@@ -89,7 +109,8 @@ class Expander {
     Builder::Scope scope(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kProducer), {}, {}), 0, {}));
     const auto emit = [&] {
       EmitBlocks(role, 1, [] {});
-      if (schedule_.cluster) role.AwaitReleases(b_);
+      // Nobody may arrive in a block that has ended: others of a cluster, and products that end later.
+      if (schedule_.cluster || in_columns_) role.AwaitReleases(b_);
     };
     if (schedule_.moves_registers()) {
       SetRegisters(schedule_.kept_by_producer, false);
@@ -102,7 +123,7 @@ class Expander {
     End();
   }
 
-  void EmitWorkers(WorkerRole& role) {
+  void EmitWorkers(RoleCopy& role, const std::function<void()>& at_end) {
     Builder::Scope scope(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kWorkers), {}, {}), 0, {}));
     if (schedule_.moves_registers()) SetRegisters(schedule_.with_moved_registers(), true);
     // The next tile block has the same shared arrays. Rings and scratch memory look after themselves.
@@ -111,12 +132,14 @@ class Expander {
     EmitBlocks(role, 0, [&] {
       if (keeps_shared) Plain(GpuOpcode::kWorkerBarrier);
     });
+    at_end();
     End();
   }
 
   ir::Function* function_;
   const Schedule schedule_;
   Builder& b_;
+  bool in_columns_ = false;
 };
 
 }  // namespace

@@ -18,7 +18,8 @@
 //
 // In a persistent grid each role visits the tile blocks by itself (each_block). So the producer starts with the next block while workers store
 // the last one. In a cluster the blocks wait until all barriers are initialised, and a producer ends only when its stages have been released.
-// If the producer's warpgroup gives up registers, three of its warps are idle.
+// Where sums are in tensor memory, columns are allocated with the barriers, one thread begins the products, and all workers wait for their end
+// (column_worker_role.h). If the producer's warpgroup gives up registers, three of its warps are idle.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_FETCHES_H_
 #define TILE_CODEGEN_PASSES_EXPAND_EXPAND_FETCHES_H_
 

@@ -1,6 +1,7 @@
 #include "codegen/passes/expand/fetch_ring.h"
 
 #include "codegen/gpu/ops.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -63,7 +64,9 @@ FetchRing AllocateRing(Builder& b, const Schedule& schedule, const Op& fetch) {
                          {{"bytes", Int(ring.stage.unit_bytes())}, {"stages", Int(schedule.stages)}})
                     ->result(0);
   ring.full = AllocateBarriers(b, schedule.stages, 1, false);
-  ring.free = AllocateBarriers(b, schedule.stages, schedule.num_warps, schedule.cluster);
+  // One commit releases what products read whose sums are in tensor memory.
+  const int readers = SumsInColumns(fetch) ? 1 : schedule.num_warps;
+  ring.free = AllocateBarriers(b, schedule.stages, readers, schedule.cluster);
   for (const StagedTile& tile : DeviceTensorMapsOf(fetch)) {
     const int warp = static_cast<int>(ring.maps.size()) % schedule.num_warps;
     ring.maps.push_back(AllocateTensorMap(b, tile, warp));

@@ -56,6 +56,8 @@ class RoleCopy {
   void CopyLoads(ir::Builder& b, const ir::Op& fetch, ir::Value* index, const std::function<void(const ir::Op&)>& load);
   // In an elect: the copy of result i's tile by TMA to its slot of this stage. Its bytes count at this one of the barriers.
   void LoadTile(ir::Builder& b, size_t ring, size_t i, ir::Value* stage, ir::Value* barriers);
+  // Result i of the fetch, where it lies in the stage at which the role is.
+  void StageTile(ir::Builder& b, const ir::Op& fetch, size_t ring, int i);
   // Before the loop: the descriptors that the kernel makes itself, unless they are those of these tensors. In one warp.
   void MakeTensorMaps(ir::Builder& b, size_t ring);
 

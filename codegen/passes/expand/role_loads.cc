@@ -1,4 +1,4 @@
-// What a role of a block does for copies by TMA.
+// What a role of a block does for copies by TMA, and for what they have brought.
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/expand/role_copy.h"
 
@@ -46,6 +46,17 @@ void RoleCopy::LoadTile(Builder& b, size_t r, size_t i, Value* stage, Value* bar
                        {"rounds", Attr::Flag(tile.rounded != nullptr)}});
   for (const ir::Annotation* a = tile.load->annotations(); a != nullptr; a = a->next)
     b.module()->Annotate(copy, *a->info, a->value);
+}
+
+void RoleCopy::StageTile(Builder& b, const Op& fetch, size_t r, int i) {
+  const StagedTile& tile = ring(r).stage.tiles[static_cast<size_t>(i)];
+  // An operand is m x k or k x n.
+  const int dim = tile.k_major == tile.lhs ? 1 : 0;
+  Value* address = AddressOf(b, ring(r), positions()[r].stage, static_cast<size_t>(i));
+  Set(fetch.result(i),
+      b.Create(GetGpuOp(GpuOpcode::kStageTile), {{address}}, {fetch.result(i)->type()},
+               {{"swizzle", Attr::Int(AttrKind::kInt, tile.swizzle)}, {"dim", Attr::Int(AttrKind::kInt, dim)}})
+          ->result(0));
 }
 
 // The view of a load, also if its fetch makes it. Its tensor stays the same in the loop (plan/tma/device_tensor_map.h).

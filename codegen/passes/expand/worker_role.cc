@@ -87,16 +87,7 @@ void WorkerRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
 void WorkerRole::CopyFetch(Builder& b, const Op& fetch, size_t r) {
   const RingPosition& at = positions()[r];
   Await(b, ring(r).full, at.stage, at.phase);
-  for (int i = 0; i < fetch.num_results(); ++i) {
-    const StagedTile& tile = ring(r).stage.tiles[static_cast<size_t>(i)];
-    // An operand is m x k or k x n.
-    const int dim = tile.k_major == tile.lhs ? 1 : 0;
-    Value* address = AddressOf(b, ring(r), at.stage, static_cast<size_t>(i));
-    Set(fetch.result(i),
-        b.Create(GetGpuOp(GpuOpcode::kStageTile), {{address}}, {fetch.result(i)->type()},
-                 {{"swizzle", Attr::Int(AttrKind::kInt, tile.swizzle)}, {"dim", Attr::Int(AttrKind::kInt, dim)}})
-            ->result(0));
-  }
+  for (int i = 0; i < fetch.num_results(); ++i) StageTile(b, fetch, r, i);
 }
 
 Values WorkerRole::EndIteration(Builder& b, const Op& loop, size_t r) {

@@ -11,6 +11,7 @@
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/producer_slice.h"
 #include "codegen/plan/staging/share_loads.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -66,6 +67,8 @@ class Loop {
             "no instruction multiplies these tiles from shared memory: it needs operands that are nothing but loaded, of "
             "f16 or bf16, of 8-bit floats or tf32 (f32 rounded to the nearest) if one of them lies along K, or others "
             "along K; results in f32 or i32, 64 rows and more (of 8-bit floats at most 128 x 256)";
+        if (StagedKindOn(target)->sums_in_columns())
+          why += "; and sums that begin with zero, go around the loop and are read after it";
       } else {
         why = WhyNot(product.lhs);
         if (why.empty()) why = WhyNot(product.rhs);
@@ -152,11 +155,18 @@ bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* 
       for (const Product& p : products) warps = std::max(warps, PreferredWarps(target, p.mma()));
     }
   }
+  const bool in_columns = StagedKindOn(target)->sums_in_columns();
+  int64_t columns = 0;  // of tensor memory, of all sums
+  const auto stays_behind = [&](const Product& p) {
+    if (!WouldReadStages(target, warps, p)) return true;
+    if (!in_columns) return false;
+    const int64_t with_it = columns + ColumnsOf(p.mma().result(0)->type());
+    if (with_it <= Target::kColumns) columns = with_it;
+    return with_it > Target::kColumns;
+  };
   std::vector<Op*> fetches;
   for (auto& [loop, products] : loops) {
-    products.erase(std::remove_if(products.begin(), products.end(),
-                                  [&](const Product& p) { return !WouldReadStages(target, warps, p); }),
-                   products.end());
+    products.erase(std::remove_if(products.begin(), products.end(), stays_behind), products.end());
     if (products.empty()) continue;
     if (products.size() == 1) {
       Op* mma = products[0].lhs.mma;
@@ -171,7 +181,7 @@ bool FetchAhead(const Target& target, int num_warps, bool widens_k, ir::Module* 
   for (const Op* fetch : fetches) {
     for (const StagedTile& tile : StageOf(*fetch).tiles) all_known = all_known && HostKnows(tile);
   }
-  const Sharing sharing = target.has(kCluster) && all_known ? FindSharing(*function) : Sharing();
+  const Sharing sharing = target.has(kCluster) && all_known && !in_columns ? FindSharing(*function) : Sharing();
   for (Op* fetch : fetches) {
     Decide<Decision::kNeedsWarps>(module, fetch, warps);
     if (sharing.dim >= 0) Decide<Decision::kSharedDim>(module, fetch, sharing.dim);

@@ -11,12 +11,14 @@ namespace tile::codegen {
 
 #define TILE_MMA_KIND(Name) const MmaKind& Name##Kind();
 #define TILE_STAGED_MMA_KIND(Name) const StagedMmaKind& Name##Kind();
+#define TILE_COLUMN_MMA_KIND TILE_STAGED_MMA_KIND
 #include "codegen/plan/mma/mma_kinds.def"
 
 absl::Span<const MmaKind* const> MmaKinds() {
   static const MmaKind* const kinds[] = {
 #define TILE_MMA_KIND(Name) &Name##Kind(),
 #define TILE_STAGED_MMA_KIND(Name) &Name##Kind(),
+#define TILE_COLUMN_MMA_KIND TILE_STAGED_MMA_KIND
 #include "codegen/plan/mma/mma_kinds.def"
   };
   return kinds;

@@ -44,6 +44,8 @@ class MmaKind {
     // the assembler does not spill.
     bool asynchronous = false;
     int group_warps = 1;  // warps that execute an instruction together
+    // Sums are in tensor memory while the loop of the product runs, and one thread begins it. It takes what a producer fetches, and nothing else.
+    bool sums_in_columns = false;
   };
 
   explicit MmaKind(const Properties& properties) : properties_(properties) {}
@@ -56,6 +58,7 @@ class MmaKind {
   bool reads_stages() const { return operands() == OperandsBy::kStages; }
   bool asynchronous() const { return properties_.asynchronous; }
   int group_warps() const { return properties_.group_warps; }
+  bool sums_in_columns() const { return properties_.sums_in_columns; }
 
   // --- Before anything is decided.
 

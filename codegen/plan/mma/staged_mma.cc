@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "codegen/analysis/product_chain.h"
+#include "codegen/gpu/ops.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -54,6 +56,11 @@ const StagedMmaKind* StagedKindOn(const Target& target) {
   return nullptr;
 }
 
+const StagedMmaKind* CopiedKindOn(const Target& target) {
+  const StagedMmaKind* kind = StagedKindOn(target);
+  return kind == nullptr || kind->sums_in_columns() ? nullptr : kind;
+}
+
 bool MultipliesFromTma(const Target& target) { return target.has(kTma) && StagedKindOn(target) != nullptr; }
 
 std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
@@ -65,7 +72,7 @@ std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, co
 }
 
 std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma) {
-  const StagedMmaKind* kind = StagedKindOn(target);
+  const StagedMmaKind* kind = CopiedKindOn(target);
   if (kind == nullptr || !IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
   std::optional<StagedTile> a;
   if (CopyOf(mma, 0) != nullptr) {
@@ -130,6 +137,29 @@ Layout LhsFragments(const ir::Op& fragment_words) {
   const auto groups = DecisionOf<Decision::kWarpgroups>(fragment_words).value();
   return AsStaged(FindKindOf(fragment_words))
       ->LhsLayout(fragment_words.operand(0)->type(), static_cast<int>(groups[0]), static_cast<int>(groups[1]));
+}
+
+std::vector<ir::Op*> ProductsOf(const ir::Op& fetch) {
+  std::vector<ir::Op*> products;
+  for (ir::Op* op : *fetch.block()) {
+    if (IsProduct(*op) && FetchOf(*op) == &fetch) products.push_back(op);
+  }
+  return products;
+}
+
+bool SumsInColumns(const ir::Op& fetch) {
+  const std::vector<ir::Op*> products = ProductsOf(fetch);
+  return !products.empty() && KindOf(*products[0]).sums_in_columns();
+}
+
+int64_t ColumnsOfFetched(const Target& target, const ir::Function& function) {
+  const StagedMmaKind* kind = StagedKindOn(target);
+  int64_t columns = 0;
+  if (kind == nullptr || !kind->sums_in_columns()) return columns;
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    if (IsProduct(*op) && FetchOf(*op) != nullptr) columns += ColumnsOf(op->result(0)->type());
+  });
+  return columns;
 }
 
 std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma) {

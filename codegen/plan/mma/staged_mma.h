@@ -10,6 +10,7 @@
 #define TILE_CODEGEN_PLAN_MMA_STAGED_MMA_H_
 
 #include <optional>
+#include <vector>
 
 #include "codegen/layout/layout.h"
 #include "codegen/plan/mma/mma_kind.h"
@@ -73,6 +74,8 @@ class StagedMmaKind : public MmaKind {
 
 // The kind of this target that reads stages; null: it has none.
 const StagedMmaKind* StagedKindOn(const Target& target);
+// The same that also reads what the threads that multiply copy, or that has a left operand in registers; null: it has none.
+const StagedMmaKind* CopiedKindOn(const Target& target);
 // It has one, and TMA, which fills stages.
 bool MultipliesFromTma(const Target& target);
 
@@ -100,6 +103,12 @@ int64_t WordsOfLhs(const ir::Op& mma);
 // A fragment_words is for products like this one; how it distributes its operand.
 void DecideFragments(ir::Module* module, ir::Op* fragment_words, const ir::Op& mma);
 Layout LhsFragments(const ir::Op& fragment_words);
+
+// The products that read what a fetch_ahead brings, in order; and whether their sums are in tensor memory, once that is decided.
+std::vector<ir::Op*> ProductsOf(const ir::Op& fetch);
+bool SumsInColumns(const ir::Op& fetch);
+// Columns of tensor memory that the function's products of fetched operands take on this target, all at once; 0: their sums are not there.
+int64_t ColumnsOfFetched(const Target& target, const ir::Function& function);
 
 // What was decided about the product; nullopt: its operands are not read from stages.
 std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma);

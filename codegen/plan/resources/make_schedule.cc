@@ -16,6 +16,7 @@
 #include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/plan/tma/tma_store.h"
@@ -82,7 +83,9 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   // A block that goes on with other tiles needs no other beside it to hide its end, if it has two warpgroups to keep the tensor cores
   // busy.
   const bool alone = (plan->persistent || makes_maps) && plan->num_warps >= 8;
-  plan->blocks = !alone && registers && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
+  const int64_t columns = ColumnsOfFetched(target, function);
+  const bool two_have_columns = columns == 0 || 2 * AllocatedColumns(columns) <= Target::kColumns;
+  plan->blocks = !alone && registers && two_have_columns && stages(2) >= tuning::kStagesForTwoBlocks ? 2 : 1;
   plan->stages = std::max(2, stages(plan->blocks));
   plan->producer = true;
   if (plan->num_warps == 8 && plan->blocks == 1 && accumulators > plan->fetch_registers())
@@ -155,7 +158,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
          keeps_groups(plan->num_warps / 2)) {
     plan->num_warps /= 2;
   }
-  if (StagedKindOn(target) != nullptr) live = LiveBesideStages(target, plan->num_warps, function);
+  if (CopiedKindOn(target) != nullptr) live = LiveBesideStages(target, plan->num_warps, function);
   int64_t apart = 0, beside = tuning::kBesideStaged;
   for (const ir::Op* mma : products) {
     if (from_stages(plan->num_warps, *mma)) {

@@ -33,6 +33,7 @@ using ir::Value;
 constexpr uint64_t kAnyExchange = uint64_t{1} << 62;
 constexpr int kPrintedBytes = 4;      // a number that one thread has for all
 constexpr int kBarrierBytes = 8;      // of an mbarrier
+constexpr int kAddressBytes = 4;      // of tensor memory
 constexpr uint64_t kSwizzled = 1024;  // alignment of what is swizzled by 128 bytes
 
 class Accountant {
@@ -46,6 +47,7 @@ class Accountant {
     ir::Walk(f->body(), [&](Op* op) {
       if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (IsGpuOp(op, GpuOpcode::kCopyAhead) && CopiesByTma(*op))) Ring(*op);
     });
+    Columns(*f);
     Block(f->body());
     account_.Close();
     return std::move(account_);
@@ -111,6 +113,17 @@ class Accountant {
     if (copies && ComesApart(fetch, schedule_.stages)) Barriers(schedule_.stages);
     if (stage.conversion_buffers > 0) Barriers(stage.conversion_buffers);
     account_.ServeFor(outer);
+  }
+
+  // As passes/expand/column_worker_role.cc allocates them: barriers of the sums in tensor memory, and the place where its address comes.
+  void Columns(const ir::Function& f) {
+    bool any = false;
+    ir::Walk(f.body(), [&](const Op* op) {
+      if (!IsGpuOp(op, GpuOpcode::kFetchAhead) || !SumsInColumns(*op)) return;
+      Barriers(1);
+      any = true;
+    });
+    if (any) account_.Reserve(kAddressBytes, kAddressBytes);
   }
 
   // Of stages: full, and free.

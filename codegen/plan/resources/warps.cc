@@ -217,7 +217,7 @@ class Held {
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
     folds_of_folds_ = folds.of_folds && !multiplies;
     if ((multiplies && !comes_ahead_) || folds_of_folds_) data_ = MostLiveData(function).words;
-    share_ = chain_rows_ > 0     ? tuning::ChainShare(StagedKindOn(target) != nullptr)
+    share_ = chain_rows_ > 0     ? tuning::ChainShare(CopiedKindOn(target) != nullptr)
              : products_.empty() ? memory
                                  : tuning::kProducts;
   }
@@ -228,7 +228,7 @@ class Held {
     if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
     if (TwoWarpgroupsDo(warps) && largest_ <= 32 * tuning::kTwoWarpgroups.largest * warps) return true;
-    return StagedKindOn(target_) != nullptr && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
+    return CopiedKindOn(target_) != nullptr && HasAllRows(warps) && largest_ <= 32 * tuning::kLargestOfRows * warps;
   }
 
   // Of all tiles that live at once.

@@ -15,6 +15,8 @@ using ir::Type;
 
 constexpr int64_t kMostRows = 16;  // of a box: 2 KiB
 constexpr int64_t kRunBits = 512, kSwizzleBits = 1024;
+// Of a box whose rows are those of all lanes.
+constexpr int64_t kLaneRows = 32, kLaneRowBits = 512;
 
 int Log2(int64_t n) { return 63 - __builtin_clzll(static_cast<uint64_t>(n)); }
 
@@ -29,6 +31,13 @@ bool WritesLongRuns(Type view, int dim, const Layout& layout) {
       break;
   }
   return ir::MemoryBits(view.elem()) << n >= kRunBits;
+}
+
+// Each lane has rows of its own, as of sums that come from tensor memory: it writes long runs, but an instruction a short piece of each.
+bool LanesAreRows(const Layout& layout, int dim) {
+  const Masks& lanes = layout.bases(In::kLane);
+  return std::all_of(lanes.begin(), lanes.end(),
+                     [&](Mask base) { return base != 0 && (base & ~layout.DimMask(dim)) == 0; });
 }
 
 // What is known of boxes without the layout, if the store may go by TMA: along which dimensions they lie.
@@ -111,9 +120,9 @@ int64_t TmaStoreBytes(const Op& store, int num_warps) {
 
 std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
   std::optional<StagedTile> box = BoxOf(store);
-  if (!box || WritesLongRuns(ir::StoreViewOp(store).view()->type(), box->contiguous, layout) || !layout.IsInjective()) {
-    return std::nullopt;
-  }
+  if (!box || !layout.IsInjective()) return std::nullopt;
+  const bool by_rows = WritesLongRuns(ir::StoreViewOp(store).view()->type(), box->contiguous, layout);
+  if (by_rows && !LanesAreRows(layout, box->other)) return std::nullopt;
   // A warp's elements: all values of the bits `own`.
   const Mask own = OwnBits(layout);
   Mask of_lanes = 0;
@@ -133,8 +142,9 @@ std::optional<TmaStore> PlanTmaStore(const Op& store, const Layout& layout) {
     while (n < layout.dim_bits(dim) && (own >> (layout.dim_shift(dim) + n) & 1) != 0) ++n;
     return n;
   };
-  const int columns = std::min(own_bits(box->contiguous), Log2(kSwizzleBits / box->element_bits));
-  const int rows = std::min(own_bits(box->other), Log2(kMostRows));
+  const int64_t row_bits = by_rows ? kLaneRowBits : kSwizzleBits, most_rows = by_rows ? kLaneRows : kMostRows;
+  const int columns = std::min(own_bits(box->contiguous), Log2(row_bits / box->element_bits));
+  const int rows = std::min(own_bits(box->other), Log2(most_rows));
   SetSize(int64_t{1} << rows, int64_t{1} << columns, &*box);
   if (!box->fits_tma()) return std::nullopt;
   TmaStore plan = WithBox(*box, layout);

@@ -87,6 +87,38 @@ TEST(TmaStore, ElementsLieWhereTheCopyLooksForThem) {
   EXPECT_EQ(seen.size(), 128u * 256u);
 }
 
+// Rows that lanes have alone: a box has all of them, 64 bytes each, swizzled by 64 bytes.
+TEST(TmaStore, RowsOfLanes) {
+  const Store store = Parse(kStore);
+  const auto bits = [](int64_t from, int64_t to) {
+    Masks all;
+    for (int64_t mask = from; mask < to; mask *= 2) all.push_back(static_cast<Mask>(mask));
+    return all;
+  };
+  Masks warps = bits(32 * 256, 128 * 256);
+  warps.push_back(128);
+  const Layout layout = Layout::FromBases({128, 256}, bits(1, 128), bits(256, 32 * 256), warps);
+  const std::optional<TmaStore> plan = PlanTmaStore(*store.op, layout);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(TensorOf(*store.op, *plan).descriptor.box, (std::vector<uint32_t>{32, 32}));
+  EXPECT_EQ(plan->box.swizzle, 64);
+  EXPECT_EQ(plan->boxes.size(), 4u);
+  EXPECT_EQ(plan->warp_bytes(), 4096);
+  for (const uint32_t r : {0u, 5u, 31u}) {
+    for (const uint32_t lane : {0u, 3u, 30u}) {
+      const int64_t bytes =
+          2 * static_cast<int64_t>(plan->map.Apply(layout.Apply(r, 0, 0)) ^ plan->map.Apply(layout.Apply(0, lane, 0)));
+      EXPECT_EQ(bytes, (lane * 64 + r * 2) ^ ((lane / 2 & 3) << 4));
+    }
+  }
+  // The same layout with one row less in the lanes: its runs are long, and it writes them itself.
+  Masks lanes = bits(256, 16 * 256);
+  lanes.push_back(16 * 256);
+  lanes[4] = 128;
+  Masks others = bits(16 * 256, 128 * 256);
+  EXPECT_FALSE(PlanTmaStore(*store.op, Layout::FromBases({128, 256}, bits(1, 128), lanes, others)).has_value());
+}
+
 TEST(TmaStore, OnlyWhereNothingWaitsAndTheHostKnowsTheTensor) {
   EXPECT_TRUE(Plans(kStore));
   // A load waits for it; it is more than a store.

@@ -1,0 +1,90 @@
+// What the warps that hold tiles run of a program whose loops fetch ahead, where the sums of the products are in tensor memory: all of it, but for
+// those products, which one thread of the first warp begins. Before and after, of such a loop:
+//
+//   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
+//     %x, %y = fetch_ahead … { … }
+//     %n = mmaf %x, %y, %acc {async}
+//     continue %n
+//   }
+//
+//   %runs = cmpi less_than %a, %b, signed
+//   %s, … = if %runs {
+//     warp { barrier_wait %loaded[0], <the phase before>; fence_columns_after }     // all warps have the sums of the loop before
+//     %f:3 = for %i in (%a to %b, step %c) iter_values(%stage = 0, %p = 0, %any = false) {
+//       warp {
+//         barrier_wait %full[%stage], %p
+//         elect {
+//           %x = stage_tile …
+//           %acc = column_sums %any, %columns, %zero
+//           %n = mmaf %x, %y, %acc {async}
+//           mma_commit %free[%stage], true                  // the stage is free when the products have ended
+//         }
+//       }
+//       continue <the next stage and phase>, true
+//     }
+//     warp { elect { mma_commit %ended[0], true } }
+//     barrier_wait %ended[0], <its phase>
+//     fence_columns_after
+//     %sum = load_columns %columns
+//     fence_columns_before
+//     barrier_arrive %loaded[0], true
+//     yield %sum, …
+//   } else {
+//     yield %zero, …
+//   }
+//
+// The barriers of the sums, ended and loaded, are those of a ring of one stage: its phase goes on from one execution of a loop to the next.
+#ifndef TILE_CODEGEN_PASSES_EXPAND_COLUMN_WORKER_ROLE_H_
+#define TILE_CODEGEN_PASSES_EXPAND_COLUMN_WORKER_ROLE_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "codegen/passes/expand/role_copy.h"
+#include "codegen/plan/schedule.h"
+
+namespace tile::codegen {
+
+// What such workers have in tensor memory.
+struct ColumnMemory {
+  ir::Value *place = nullptr, *count = nullptr;                  // of alloc_columns
+  ir::Value* first = nullptr;                                    // the first column
+  absl::flat_hash_map<const ir::Op*, ir::Value*> first_columns;  // of each product
+};
+
+// The barriers of the sums of each ring, in their order, as rings of one stage without memory.
+std::vector<FetchRing> AllocateSums(ir::Builder& b, const Schedule& schedule, const std::vector<FetchRing>& rings);
+// The columns of all of them. Others see where they are behind a barrier of all threads.
+ColumnMemory AllocateColumns(ir::Builder& b, const std::vector<FetchRing>& rings);
+void FindColumns(ir::Builder& b, const std::vector<FetchRing>& rings, ColumnMemory* memory);
+// Behind the last access of the workers.
+void FreeColumns(ir::Builder& b, const ColumnMemory& memory);
+
+class ColumnWorkerRole : public RoleCopy {
+ public:
+  // `rings`: those of the fetches, then those of their sums.
+  ColumnWorkerRole(const std::vector<FetchRing>& rings, const ColumnMemory& memory, const ir::Function& function);
+
+ protected:
+  bool Runs(const ir::Op& op) const override;
+  bool Has(const ir::Value* v) const override { return !in_columns_.contains(v); }
+  void CopyFetchLoop(ir::Builder& b, const ir::ForOp& loop, size_t ring) override;
+  void CopyFetch(ir::Builder& b, const ir::Op& fetch, size_t ring) override;
+  ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) override;
+
+ private:
+  // Results of the copied loop in the places of the old ones; those in tensor memory are null.
+  ir::ops::Values LoopAndSums(ir::Builder& b, const ir::ForOp& loop, size_t ring);
+  void LoadSums(ir::Builder& b, const ir::ForOp& loop, size_t ring, ir::ops::Values* results);
+  void Product(ir::Builder& b, const ir::Op& mma);
+
+  const size_t fetches_;
+  const ColumnMemory& memory_;
+  absl::flat_hash_map<const ir::Value*, const ir::Op*>
+      in_columns_;            // what loops carry of sums, and the product that adds to it
+  ir::Value* any_ = nullptr;  // in the loop that is being copied: whether there was an iteration before
+};
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_EXPAND_COLUMN_WORKER_ROLE_H_
