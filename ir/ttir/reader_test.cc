@@ -270,6 +270,28 @@ TEST(Ttir, FastPowersAreExponentials) {
   EXPECT_EQ(AllOf(*m, Opcode::kExp2).size(), 1u);
 }
 
+// One instruction of a GPU each, and a product.
+TEST(Ttir, FastFunctionsAreApproximate) {
+  const auto call = [](absl::string_view result, absl::string_view name, int operands) {
+    return absl::StrCat("    %", result, " = tt.extern_elementwise ", operands == 2 ? "%x, %x" : "%x",
+                        " {symbol = \"__nv_", name, "\"} : (", operands == 2 ? "f32, f32" : "f32",
+                        ") -> f32\n    tt.store %p, %", result, " : !tt.ptr<f32>\n");
+  };
+  const auto m = Read(
+      Kernel(absl::StrCat("    %x = tt.load %p : !tt.ptr<f32>\n", call("a", "fast_expf", 1),
+                          call("b", "fast_exp10f", 1), call("c", "fast_fdividef", 2), call("d", "fast_tanhf", 1))));
+  EXPECT_TRUE(AllOf(*m, Opcode::kExp).empty());
+  const std::vector<Op*> powers = AllOf(*m, Opcode::kExp2);
+  ASSERT_EQ(powers.size(), 2u);
+  for (const Op* power : powers) EXPECT_TRUE(FlushToZeroOp(*power).flush_to_zero());
+  const std::vector<Op*> quotients = AllOf(*m, Opcode::kDivf), tangents = AllOf(*m, Opcode::kTanh);
+  ASSERT_EQ(quotients.size(), 1u);
+  ASSERT_EQ(tangents.size(), 1u);
+  EXPECT_TRUE(FlushToZeroOp(*quotients[0]).flush_to_zero());
+  EXPECT_EQ(RoundingOp(*quotients[0]).rounding(), Rounding::kApprox);
+  EXPECT_EQ(RoundingOp(*tangents[0]).rounding(), Rounding::kApprox);
+}
+
 // --- order ------------------------------------------------------------------------------------------------------------
 
 // Where PTX wants a number, an operand that is the same number everywhere may stand.
