@@ -74,6 +74,9 @@ class Floats {
   Value* Log1p(Value* x) const;
   Value* Expm1(Value* x) const;
   Value* Exp10(Value* x) const;
+  // 2 to the power of x * log2_base, with zero for subnormal numbers: one product and one instruction of a GPU.
+  Value* FastExp(Value* x, Value* log2_base) const { return ops::Exp2(b, Mul(x, log2_base), /*flush_to_zero=*/f32); }
+  Value* FastExp(Value* x, double log2_base) const { return FastExp(x, Number(log2_base)); }
   Value* Cathetus(Value* x) const { return Sqrt(Mul(Sub(Number(1), x), Add(x, 1))); }  // sqrt(1 - x^2)
   Value* Asinh(Value* x) const;
   Value* Acosh(Value* x) const;

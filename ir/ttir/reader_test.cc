@@ -270,7 +270,83 @@ TEST(Ttir, FastPowersAreExponentials) {
   EXPECT_EQ(AllOf(*m, Opcode::kExp2).size(), 1u);
 }
 
+// One instruction of a GPU each, and a product.
+TEST(Ttir, FastFunctionsAreApproximate) {
+  const auto call = [](absl::string_view result, absl::string_view name, int operands) {
+    return absl::StrCat("    %", result, " = tt.extern_elementwise ", operands == 2 ? "%x, %x" : "%x",
+                        " {symbol = \"__nv_", name, "\"} : (", operands == 2 ? "f32, f32" : "f32",
+                        ") -> f32\n    tt.store %p, %", result, " : !tt.ptr<f32>\n");
+  };
+  const auto m = Read(
+      Kernel(absl::StrCat("    %x = tt.load %p : !tt.ptr<f32>\n", call("a", "fast_expf", 1),
+                          call("b", "fast_exp10f", 1), call("c", "fast_fdividef", 2), call("d", "fast_tanhf", 1))));
+  EXPECT_TRUE(AllOf(*m, Opcode::kExp).empty());
+  const std::vector<Op*> powers = AllOf(*m, Opcode::kExp2);
+  ASSERT_EQ(powers.size(), 2u);
+  for (const Op* power : powers) EXPECT_TRUE(FlushToZeroOp(*power).flush_to_zero());
+  const std::vector<Op*> quotients = AllOf(*m, Opcode::kDivf), tangents = AllOf(*m, Opcode::kTanh);
+  ASSERT_EQ(quotients.size(), 1u);
+  ASSERT_EQ(tangents.size(), 1u);
+  EXPECT_TRUE(FlushToZeroOp(*quotients[0]).flush_to_zero());
+  EXPECT_EQ(RoundingOp(*quotients[0]).rounding(), Rounding::kApprox);
+  EXPECT_EQ(RoundingOp(*tangents[0]).rounding(), Rounding::kApprox);
+}
+
 // --- order ------------------------------------------------------------------------------------------------------------
+
+// A loop that multiplies what it loads through %p, and stores through another pointer.
+std::string LoopOfProducts(absl::string_view store, absl::string_view attributes = "") {
+  return absl::StrCat(
+      "module {\n  tt.func public @k(%p: !tt.ptr<f16>, %q: !tt.ptr<f16>, %s: !tt.ptr<f32>, %n: i32) {\n"
+      "    %c0 = arith.constant 0 : i32\n    %c1 = arith.constant 1 : i32\n"
+      "    %zero = arith.constant dense<0.0> : tensor<16x16xf32>\n"
+      "    %r = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>\n"
+      "    %e = tt.expand_dims %r {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>\n"
+      "    %o = tt.broadcast %e : tensor<1x16xi32> -> tensor<16x16xi32>\n"
+      "    %ps = tt.splat %p : !tt.ptr<f16> -> tensor<16x16x!tt.ptr<f16>>\n"
+      "    %pt = tt.addptr %ps, %o : tensor<16x16x!tt.ptr<f16>>, tensor<16x16xi32>\n"
+      "    %qs = tt.splat %q : !tt.ptr<f16> -> tensor<16x16x!tt.ptr<f16>>\n"
+      "    %qt = tt.addptr %qs, %o : tensor<16x16x!tt.ptr<f16>>, tensor<16x16xi32>\n"
+      "    %at:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %moved = %pt) -> "
+      "(tensor<16x16xf32>, tensor<16x16x!tt.ptr<f16>>) : i32 {\n"
+      "      %a = tt.load %moved : tensor<16x16x!tt.ptr<f16>>\n"
+      "      %d = tt.dot %a, %a, %acc : tensor<16x16xf16> * tensor<16x16xf16> -> tensor<16x16xf32>\n"
+      "      %h = arith.truncf %d : tensor<16x16xf32> to tensor<16x16xf16>\n",
+      store, "      %next = tt.addptr %moved, %o : tensor<16x16x!tt.ptr<f16>>, tensor<16x16xi32>\n",
+      "      scf.yield %d, %next : tensor<16x16xf32>, tensor<16x16x!tt.ptr<f16>>\n    }", attributes,
+      "\n    tt.return\n  }\n}\n");
+}
+
+// Whether its first load waits for what an iteration before wrote.
+bool WaitsForIterations(const std::string& text) {
+  const auto m = Read(text);
+  const Value* token = AccessOp(*AllOf(*m, Opcode::kLoadPtr)[0]).token();
+  return token != nullptr && token->block() == AllOf(*m, Opcode::kFor)[0]->region(0);
+}
+
+// Triton starts loads for products before earlier iterations have stored.
+TEST(Ttir, LoadsForProductsPassStoresThroughOtherParameters) {
+  const std::string store = "      tt.store %qt, %h : tensor<16x16x!tt.ptr<f16>>\n";
+  EXPECT_FALSE(WaitsForIterations(LoopOfProducts(store)));
+  // Stores keep their order.
+  const auto m = Read(LoopOfProducts(store));
+  const Block* body = AllOf(*m, Opcode::kFor)[0]->region(0);
+  EXPECT_TRUE(Waits(AccessOp(*AllOf(*m, Opcode::kStorePtr)[0]).token(), body->args().back()));
+  const std::string update =
+      "      %x = arith.constant 1.0 : f32\n      %t = arith.constant true\n"
+      "      %old = tt.atomic_rmw fadd, acq_rel, gpu, %s, %x, %t : (!tt.ptr<f32>, f32, i1) -> f32\n";
+  EXPECT_FALSE(WaitsForIterations(LoopOfProducts(update)));
+  // Somebody else may wait, or be waited for: the old value says so.
+  EXPECT_TRUE(WaitsForIterations(LoopOfProducts(absl::StrCat(update, "      tt.store %s, %old : !tt.ptr<f32>\n"))));
+  EXPECT_TRUE(WaitsForIterations(LoopOfProducts(absl::StrCat(store, "      gpu.barrier\n"))));
+  // Through the same parameter, or any.
+  EXPECT_TRUE(WaitsForIterations(LoopOfProducts("      tt.store %pt, %h : tensor<16x16x!tt.ptr<f16>>\n")));
+  EXPECT_TRUE(WaitsForIterations(
+      LoopOfProducts("      %w = arith.extsi %n : i32 to i64\n      %y = tt.int_to_ptr %w : i64 -> !tt.ptr<i32>\n"
+                     "      tt.store %y, %n : !tt.ptr<i32>\n")));
+  // The program asks for one iteration at a time.
+  EXPECT_TRUE(WaitsForIterations(LoopOfProducts(store, " {tt.num_stages = 1 : i32}")));
+}
 
 // Where PTX wants a number, an operand that is the same number everywhere may stand.
 TEST(Ttir, TablesMayBeOperands) {

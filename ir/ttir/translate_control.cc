@@ -133,6 +133,19 @@ const Node* FindDefinition(const std::vector<Node>& ops, absl::string_view name)
   return nullptr;
 }
 
+// Of all threads of the block: nothing of it is left here but the order of accesses.
+bool HasBarrier(const NodeRegion& region) {
+  for (const NodeBlock& b : region.blocks) {
+    for (const Node& n : b.ops) {
+      if (n.name == "gpu.barrier" || n.name == "ttg.barrier") return true;
+      for (const NodeRegion& r : n.regions) {
+        if (HasBarrier(r)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 // The scalar that a tile repeats; null if it is not known to.
 Value* RepeatedScalar(Builder& b, Value* v) {
   for (;;) {
@@ -221,6 +234,7 @@ bool Translator::ForLoop(const Node& n, const OpRow&) {
     if (!LoopBody(n, carried, moved, types, effect, block)) return false;
   }
   CloseScope(mark);
+  if (effect == kWrites && n.number("tt.num_stages", 2) > 1 && !HasBarrier(n.regions[0])) pipelined_.push_back(op);
   order_ = before.After(effect, effect == kNone ? nullptr : op->result(op->num_results() - 1));
   std::vector<TtType> result_types;
   for (const Val& v : carried) result_types.push_back(v.type);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/limits.h"
 #include "ir/ttir/contract.h"
+#include "ir/ttir/pass_stores.h"
 
 namespace tile::ir::ttir {
 namespace {
@@ -142,10 +143,12 @@ bool Translator::AddFunction(const Node& f) {
   values_.clear();
   undo_.clear();
   operands_of_.clear();
+  pipelined_.clear();
   budget_ = kMaxRepeats * num_ops_;
   SetBlocks(f.regions[0]);
   if (!AddParams(f, made) || !TranslateCfg(&entry, 0)) return false;
   if (f.number("tilevm.fp_fusion", 1) != 0) ContractProducts(&module_, made, contractible_);
+  PassStores(&module_, pipelined_);
   return true;
 }
 

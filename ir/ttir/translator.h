@@ -314,6 +314,7 @@ class Translator {
   };
   std::vector<Undo> undo_;
   absl::flat_hash_set<const Op*> contractible_;  // products and sums of the program itself (contract.h)
+  std::vector<Op*> pipelined_;                   // loops that Triton may pipeline (pass_stores.h)
   absl::flat_hash_map<const Value*, ValueRef>
       operands_of_;  // of comparisons, remainders and pointers as integers: the name of the first operand
   Blocks blocks_;    // of the function or mapped region at hand

@@ -165,11 +165,16 @@ REALS = {  # exact, {operand at infinity or NaN: result}, bounds
     "rnorm4d": (_reciprocal(_root_of_squares), None, 2, 1),
 }
 # The fast ones promise less than ours give.
-for _name in ("cos", "exp", "exp10", "log", "log10", "log2", "sin", "tan"):
+for _name in ("cos", "log", "log10", "log2", "sin", "tan", "tanh"):
     REALS["fast_" + _name] = (*REALS[_name][:2], 4, 4)
+# 2 + 1.173 |x| in CUDA, up to 104: the exponent is rounded.
+for _name in ("exp", "exp10"):
+    REALS["fast_" + _name] = (*REALS[_name][:2], 124, 124)
 # CUDA states no bound for this one; the error of the logarithm grows with the power, of numbers that are finite up to 2^150.
 REALS["fast_pow"] = (lambda x, y: NAN if x < 0 or x == y == 0 else _pow(x, y), None, 160, 160)
-REALS["fast_fdivide"] = (lambda x, y: (NAN if x == 0 else INF * mpmath.sign(x)) if y == 0 else x / y, None, 2, 2)
+REALS["fast_fdivide"] = (lambda x, y: (NAN if x == 0 else INF * mpmath.sign(x)) if y == 0 else mpf(0) if abs(y) > 2**126 else x / y, None, 2, 2)
+# Subnormal numbers are zero for these.
+FLUSHED = {"fast_exp", "fast_exp10", "fast_fdivide", "fast_pow"}
 
 # Where results cross zero, errors count in the last place of this size: NVIDIA states an absolute error there.
 SIZES = {"lgamma": lambda x: 1 if x < 0 else 0}

@@ -196,6 +196,11 @@ def expected_of(name, rounding, types, dtype, reference):
                 value = math.copysign(math.inf, x[0])
             if real == "fast_fdivide" and x[1] == 0:
                 value = math.nan if x[0] == 0 else math.copysign(math.inf, x[0]) * math.copysign(1, x[1])
+            if real in reference.FLUSHED:
+                if any(0 < abs(v) < 2.0**-126 for v in x):
+                    return None
+                if value is not None and abs(value) < 2.0**-126:
+                    value = mpf(0) if abs(value) < 0.999 * 2.0**-126 else None
             if real == "atan2" and x[0] == 0:
                 return None  # the sign of zero counts
             if value is not None and mpf(value) == 0 and bound == 0:

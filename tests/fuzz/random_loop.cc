@@ -185,6 +185,19 @@ void ProductLoop::PlanAttention() {
   NewSlot({op::Splat(b_, g_.Tile(Elem::kF32, {m}), 0), 0}, -1);     // sum of weights
 }
 
+// Scores of what comes and what stays, and sums over what comes of their turned weights; mostly also sums of the weights times what stays.
+void ProductLoop::PlanGradients() {
+  const int64_t m = r_.Of({16, 64, 64, 128}), n = r_.Of({64, 64, 128}), d = r_.Of({16, 32, 64});
+  const int query = NewMatrix(main_, m, d, false, true), stays = NewMatrix(main_, n, d, true, false);
+  products_.push_back({query, Turned(stays), Sum::kZero, 0, Elem::kF32, m, n, d});
+  const int weights = AddFactor({Factor::From::kResult, 0, main_, m, n});
+  const auto zeros = [&](int64_t rows) {
+    return NewSlot({op::Splat(b_, g_.Tile(Elem::kF32, {rows, d}), 0), 0}, BoundOf(Elem::kF32));
+  };
+  products_.push_back({Turned(weights), query, Sum::kCarried, zeros(n), Elem::kF32, n, d, m});
+  if (r_.Percent(70)) products_.push_back({weights, stays, Sum::kCarried, zeros(m), Elem::kF32, m, d, n});
+}
+
 void ProductLoop::Plan() {
   rounds_ = r_.Percent(5) ? 0 : r_.In(1, 5);
   tidy_ = r_.Percent(50);
@@ -192,6 +205,7 @@ void ProductLoop::Plan() {
   main_ = g_.factor_elems_[0];
   attends_ = (ir::MemoryBits(main_) == 16 || main_ == Elem::kF8E4M3FN || main_ == Elem::kF8E5M2) && r_.Percent(25);
   if (attends_) return PlanAttention();
+  if (g_.options_.seed >= kKeptSeeds && ir::MemoryBits(main_) == 16) return PlanGradients();
   const int64_t wanted = r_.Of({1, 2, 2, 2, 3, 3, 4});
   for (int i = 0; i < 12 && static_cast<int64_t>(products_.size()) < wanted; ++i) PlanProduct();
 }

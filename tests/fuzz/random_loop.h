@@ -73,6 +73,7 @@ class ProductLoop {
   void Plan();
   void PlanProduct();
   void PlanAttention();
+  void PlanGradients();
   // `lhs`: the loop mostly goes along its columns, else along its rows.
   int NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invariant, bool lhs);
   int PlanLhs(Elem elem);
@@ -94,7 +95,7 @@ class ProductLoop {
   void StoreAll(Value* tile);
 
   // --- tiles and rounds in one loop (random_flat.cc)
-  bool IsFlat() const { return g_.options_.seed >= kFlatSeeds && !attends_; }
+  bool IsFlat() const { return g_.options_.seed >= kFlatSeeds && g_.options_.seed < kKeptSeeds && !attends_; }
   void PlanFlat();
   void EmitFlat();
   op::Values EndPart(Value* is_last);

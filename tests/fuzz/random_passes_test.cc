@@ -107,6 +107,7 @@ TEST(RandomPasses, LoopsOnHopper) { Compare(kLoopSeeds + first_seed, kLoopSeeds 
 
 TEST(RandomPasses, FlatLoopsOnAmpere) { Compare(kFlatSeeds + first_seed, kFlatSeeds + last_seed, 80, 4); }
 TEST(RandomPasses, FlatLoopsOnHopper) { Compare(kFlatSeeds + first_seed, kFlatSeeds + last_seed, 90, 8); }
+TEST(RandomPasses, KeptFactorsOnHopper) { Compare(kKeptSeeds + first_seed, kKeptSeeds + last_seed, 90, 8); }
 
 uint64_t LastOfText() { return first_seed + (last_seed - first_seed) / 8; }  // all of the machine code takes its time
 TEST(RandomPassesThroughText, Ampere) { CompareText(first_seed, LastOfText(), 80, 1); }

@@ -36,6 +36,8 @@ inline constexpr uint64_t kLoopSeeds = 3000000;
 inline constexpr uint64_t kComputedSeeds = 4000000;
 // From this seed on the loop that walks over tiles and the one along K are one (tests/fuzz/random_flat.cc).
 inline constexpr uint64_t kFlatSeeds = 5000000;
+// From this seed on blocks keep the right factor of a product, and use its result turned, as gradients of attention do.
+inline constexpr uint64_t kKeptSeeds = 6000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

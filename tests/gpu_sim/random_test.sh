@@ -25,6 +25,7 @@ done <<'PROGRAMS'
 3016184,3016184
 4000000,4000019
 5000000,5000019
+6000000,6000019
 PROGRAMS
 echo "$programs programs, $failed failed"
 [ "$programs" -gt 200 ] && [ "$failed" -eq 0 ]

@@ -351,6 +351,24 @@ int FlatLoop::CarriedWith(const Value* token) {
   return -1;
 }
 
+// The carried value is a token, and what a part hands on is one that comes after what it got.
+bool FlatLoop::IsLaterToken(int carried) {
+  const Value* arg = loop_.arg(carried);
+  if (!arg->type().is_token()) return false;
+  absl::flat_hash_set<const Value*> seen;
+  std::vector<Value*> open = {Given(loop_.next(carried), false)};
+  while (!open.empty()) {
+    Value* v = open.back();
+    open.pop_back();
+    if (v == arg) return true;
+    if (!seen.insert(v).second || !IsInBody(v) || v->def() == nullptr || v->def()->num_regions() > 0) continue;
+    for (int k = 0; k < v->def()->num_operands(); ++k) {
+      if (v->def()->operand(k)->type().is_token()) open.push_back(Given(v->def()->operand(k), false));
+    }
+  }
+  return false;
+}
+
 // It can be had behind the inner loop: what that carries, or what follows from it.
 bool FlatLoop::IsBehind(Value* v) {
   if (!IsInBody(v) || v == position_ || v == loop_.index()) return true;
@@ -361,7 +379,7 @@ bool FlatLoop::IsBehind(Value* v) {
       if (i == counter_) continue;
       // What changes in the last part is not what the inner loop ends with.
       if ((Given(loop_.next(i), false) == v && !Changes(v)) ||
-          (v == loop_.arg(i) && EnteringOf(i) == nullptr && Stays(i)))
+          (v == loop_.arg(i) && EnteringOf(i) == nullptr && (Stays(i) || IsLaterToken(i))))
         return true;
     }
     if (v->type().is_token() && !Changes(v) && CarriedWith(v) >= 0) return true;

@@ -68,6 +68,8 @@ class FlatLoop {
   bool Stays(int carried);
   // The next round begins with what the loop began with, and nobody wants what it ends with.
   bool Resets(int carried);
+  // The carried value is a token, and each part hands on one that waits for what it got: what waits for the one may wait for the other.
+  bool IsLaterToken(int carried);
   // The carried value that a token inside is part of, in the last part; -1: none.
   int CarriedWith(const ir::Value* token);
 

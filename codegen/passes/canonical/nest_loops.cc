@@ -150,6 +150,7 @@ class Nester {
     for (size_t k = 0; k < inner_.size(); ++k) {
       const Value* given = flat_.Given(loop_.next(inner_[k]), false);
       if (!flat_.Changes(given)) map[given] = results[k];
+      if (flat_.IsLaterToken(inner_[k])) map.try_emplace(loop_.arg(inner_[k]), results[k]);
     }
     for (int i = 0; i < loop_.num_carried(); ++i) {
       if (i != flat_.counter() && flat_.Stays(i)) map.try_emplace(loop_.arg(i), entering[static_cast<size_t>(i)]);

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/begins_at_block.h"
+#include "codegen/analysis/facts.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
@@ -35,12 +36,29 @@ constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take 
 constexpr int kMostAhead = 2;         // iterations
 constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
+// Of a thread beside the tiles that live, in a loop that multiplies: fragments and addresses.
+constexpr int64_t kBesideTiles = tuning::kFragmentRegisters;
+constexpr int64_t kMostOfThread = 255, kWordsOfAddress = 2;
+constexpr uint64_t kLeastVectorBits = 64;
+
 // Loads that did not become copies.
-bool HasSmallLoads(const Op& loop) {
+bool HasLoads(const Op& loop) {
   for (const Op* inside : *loop.region(0)) {
     if (inside->info()->is_load()) return true;
   }
   return false;
+}
+
+// Registers of 32 bits that a load takes over all threads: a vector needs few addresses, elements by themselves one each.
+int64_t WordsOf(const Op& load, Facts* facts) {
+  const ir::Type tile = load.result(0)->type();
+  const int64_t words = RegistersOf(tile);
+  if (!ir::LoadPtrOp::Is(&load)) return words;
+  const auto bits = static_cast<uint64_t>(std::max(8, ir::MemoryBits(tile.elem())));
+  for (int d = 0; d < tile.rank(); ++d) {
+    if (facts->LineOf(load.operand(0), d).rising * bits >= kLeastVectorBits) return words;
+  }
+  return words + kWordsOfAddress * words;
 }
 
 class WalkingLoop {
@@ -51,37 +69,72 @@ class WalkingLoop {
   std::string WhyNot() {
     const LoopLoads loads(p_.module.get(), loop_, {.by_workers = true});
     if (carrying_.latch() == nullptr || !loads.AllIterationsRun()) return "an iteration may end the loop";
-    const bool copies = CopyIn(*loop_) != nullptr;
-    const int64_t threads = 32 * ScheduleOf(*p_.function)->num_warps;
-    int64_t each = 0;
+    const int64_t threads = ScheduleOf(*p_.function)->threads();
+    int64_t each = 0, words = 0;
+    Facts facts;
     std::string why = "it loads nothing";
     for (Op* inside : *body_) {
-      if (inside->num_regions() == 0 && inside->info()->has(ir::kProduct) && !copies) return "it multiplies matrices";
       if (!inside->info()->is_load() || IsFetch(inside)) continue;
       if (std::string hinders = WhyNotLoad(*inside, loads); !hinders.empty()) {
         why = std::move(hinders);
         continue;
       }
       each += (RegistersOf(inside->result(0)->type()) + threads - 1) / threads;
+      words += WordsOf(*inside, &facts);
       loads_.push_back(inside);
     }
     if (loads_.empty()) return why;
-    const int64_t most = copies ? kMostBesideProducts : kMostCarried;
-    if (!copies && kMostAhead * each <= most) ahead_ = kMostAhead;
     only_registers_ = true;
+    fills_ = multiplies_ && each > kMostBesideProducts;
+    if (fills_ && WhyNotToSlot().empty()) return "shared memory holds them";
+    if (fills_) each = (words + threads - 1) / threads;
+    const int64_t most = multiplies_ ? MostBesideProducts(each) : kMostCarried;
+    if (!multiplies_ && kMostAhead * each <= most) ahead_ = kMostAhead;
     if (each > most)
       return absl::StrCat("the next iteration's tiles take ", each, " registers of a thread; ", most, " would do");
-    if (!copies && ahead_ == 1 && KnownIterations(*loop_) >= tuning::kLongWalk && WhyNotToSlot().empty())
+    if (!multiplies_ && ahead_ == 1 && KnownIterations(*loop_) >= tuning::kLongWalk && WhyNotToSlot().empty())
       return "registers hold those of one iteration, shared memory those of more";
     only_registers_ = false;
     return "";
+  }
+
+  // Registers of a thread for tiles of the next iteration beside products: what is left to it, as long as a multiprocessor holds two blocks of
+  // this kernel if it does so now.
+  int64_t MostBesideProducts(int64_t each) const {
+    if (each <= kMostBesideProducts) return kMostBesideProducts;
+    const Schedule schedule = *ScheduleOf(*p_.function);
+    const int64_t threads = schedule.hardware_threads();
+    const LiveRegisters live = MostLiveData(*p_.function);
+    int64_t words = live.words;
+    if (live.at->block() == body_ && !IsBehindProduct(*live.at)) {
+      // It holds what was loaded for this iteration, which the next one's takes the place of.
+      for (const Op* load : loads_) {
+        const ir::Type tile = load->result(0)->type();
+        words -= RegistersOf(tile) * std::min(32, ir::MemoryBits(tile.elem())) / 32;
+      }
+    }
+    const int64_t used = words / schedule.threads() + kBesideTiles;
+    const int64_t blocks = std::max<int64_t>(schedule.blocks, 2 * threads * used <= Target::kRegisters ? 2 : 1);
+    const int64_t left = std::min(kMostOfThread, Target::kRegisters / (threads * blocks)) - used;
+    return schedule.producer ? kMostBesideProducts : std::max(kMostBesideProducts, left);
+  }
+
+  // The first product of the body comes before it.
+  bool IsBehindProduct(const Op& op) const {
+    for (const Op* inside : *body_) {
+      if (inside == &op) return false;
+      if (IsProduct(*inside)) return true;
+    }
+    return true;
   }
 
   // Where only registers hinder. "" if tiles can come through shared memory instead.
   std::string WhyNotToSlot() {
     if (!p_.target.has(kCpAsync)) return "the chip has no asynchronous copies";
     int64_t most = p_.target.shared_bytes_of(2);
-    if (const Op* ring = CopyIn(*loop_)) {
+    if (multiplies_) {
+      const Op* ring = CopyIn(*loop_);
+      if (ring == nullptr) return "nothing is copied ahead in this loop";
       if (!p_.permissions.may(May::kAssumeAligned)) return "arrays are not known to be aligned";
       int products = 0;
       for (const Op* inside : *body_) products += IsProduct(*inside) ? 1 : 0;
@@ -114,7 +167,8 @@ class WalkingLoop {
     }
     loads_ = std::move(small);
     ahead_ = 1;
-    const int64_t most = CopyIn(*loop_) != nullptr ? kMostBesideProducts : kMostCarried;
+    fills_ = false;
+    const int64_t most = multiplies_ ? kMostBesideProducts : kMostCarried;
     if (static_cast<int64_t>(loads_.size()) > most || loads_.empty()) return;
     Rewrite();
   }
@@ -130,7 +184,7 @@ class WalkingLoop {
           [&] {
             Values loaded;
             for (int ahead = 0; ahead < ahead_; ++ahead) {
-              const Values some = LoadsFor(Later(b, counted.lower_bound(), ahead), b.block());
+              const Values some = LoadsFor(Later(b, counted.lower_bound(), ahead).index, nullptr, b.block());
               loaded.insert(loaded.end(), some.begin(), some.end());
             }
             return loaded;
@@ -147,11 +201,15 @@ class WalkingLoop {
     Block* front = module->CreateBlock({});
     ir::Builder next(module, front);
     next.set_loc(loop_->loc);
-    const Values later = LoadsFor(Later(next, carrying_.index(), ahead_), front);
+    const Iteration following = Later(next, carrying_.index(), ahead_);
+    const Values later = LoadsFor(following.index, fills_ ? following.exists : nullptr, front);
     Op* again = Carrying(first, later);
     Decide<Decision::kPrefetches>(module, again, true);
-    Block* body = again->region(0);
-    while (!front->empty()) ir::MoveBefore(module, front->back(), body->front());
+    Op* place = again->region(0)->front();
+    // What was loaded for this iteration is converted by then, and its registers are free.
+    while (fills_ && !IsProduct(*place) && !UsesJoin(*place)) place = place->next();
+    while (!front->empty()) ir::MoveBefore(module, front->front(), place);
+    for (Op* join : joins_) ir::MoveBefore(module, join, place);
   }
 
  private:
@@ -196,30 +254,57 @@ class WalkingLoop {
     if (ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return "a load is not weak";
     if (access.token() != nullptr && ir::IsInside(access.token(), loop_))
       return "a token orders a load inside the loop";
-    if (access.result_token() != nullptr && access.result_token()->has_uses() && CopyIn(*loop_) == nullptr)
+    if (access.result_token() != nullptr && access.result_token()->has_uses() && !multiplies_)
       return "something waits for a load";
     return loads.WhyNot(load);
   }
 
-  // The induction variable so many iterations after `index`; where there is none, the last one before.
-  Value* Later(ir::Builder& b, Value* index, int iterations) const {
+  struct Iteration {
+    Value* index;
+    Value* exists;
+  };
+  // So many iterations after `index`; where there is none, the last one before.
+  Iteration Later(ir::Builder& b, Value* index, int iterations) const {
     const ir::ForOp counted(loop_);
+    Value* goes_on = nullptr;
     for (int i = 0; i < iterations; ++i) {
       // Between the index and the bound there is no overflow, if the difference is taken for unsigned.
-      Value* goes_on = op::CmpI(b, ir::ComparisonPredicate::kGreaterThan, op::Subi(b, counted.upper_bound(), index),
-                                counted.step(), ir::Signedness::kUnsigned);
+      goes_on = op::CmpI(b, ir::ComparisonPredicate::kGreaterThan, op::Subi(b, counted.upper_bound(), index),
+                         counted.step(), ir::Signedness::kUnsigned);
       index = op::Select(b, goes_on, op::Addi(b, index, counted.step()), index);
     }
-    return index;
+    return {index, goes_on};
   }
 
-  // What the loads give where the induction variable is `index`, loaded behind what is in the block.
-  Values LoadsFor(Value* index, Block* block) {
+  // What the loads give where the induction variable is `index`, loaded behind what is in the block. Loads with a mask load nothing unless
+  // `exists`, if that is not null.
+  Values LoadsFor(Value* index, Value* exists, Block* block) {
     ir::ValueMap values = {{carrying_.index(), index}};
     Values loaded;
-    for (const Op* load : loads_) loaded.push_back(Copy(load->result(0), block, &values));
+    for (const Op* load : loads_) {
+      loaded.push_back(Copy(load->result(0), block, &values));
+      if (exists != nullptr && ir::LoadPtrOp::Is(load)) MaskBy(exists, loaded.back()->def());
+    }
     for (const Op* load : loads_) loaded.push_back(values.at(ir::AccessOp(*load).result_token()));
     return loaded;
+  }
+
+  void MaskBy(Value* exists, Op* load) {
+    Value* mask = ir::LoadPtrOp(load).mask();
+    if (mask == nullptr) return;
+    int at = 0;
+    while (load->operand(at) != mask) ++at;
+    ir::WriteBefore(p_.module.get(), load, [&](ir::Builder& b) {
+      Value* all =
+          mask->type().is_scalar() ? exists : op::Broadcast(b, mask->type(), OfRank(b, exists, mask->type().rank()));
+      load->set_operand(at, op::Andi(b, mask, all));
+    });
+  }
+
+  // A scalar as a tile of one element.
+  static Value* OfRank(ir::Builder& b, Value* scalar, int rank) {
+    const std::vector<int64_t> ones(static_cast<size_t>(rank), 1);
+    return op::Reshape(b, b.types().Tile(scalar->type().element(), ones), scalar);
   }
 
   Value* Copy(Value* v, Block* block, ir::ValueMap* values) {
@@ -235,8 +320,22 @@ class WalkingLoop {
   void ReplaceToken(Op* load, const Values& tokens) {
     Value* token = ir::AccessOp(*load).result_token();
     if (!token->has_uses()) return;
-    ir::WriteBefore(p_.module.get(), load,
-                    [&](ir::Builder& b) { token->ReplaceAllUsesWith(op::JoinTokens(b, tokens)); });
+    ir::WriteBefore(p_.module.get(), load, [&](ir::Builder& b) {
+      Value* both = op::JoinTokens(b, tokens);
+      token->ReplaceAllUsesWith(both);
+      joins_.push_back(both->def());
+    });
+  }
+
+  bool UsesJoin(const Op& op) const {
+    bool uses = false;
+    const auto look = [&](const Op& user) {
+      for (int i = 0; i < user.num_operands(); ++i)
+        uses = uses || std::find(joins_.begin(), joins_.end(), user.operand(i)->def()) != joins_.end();
+    };
+    look(op);
+    for (int r = 0; r < op.num_regions(); ++r) ir::Walk(op.region(r), [&](const Op* inside) { look(*inside); });
+    return uses;
   }
 
   // The loop with the loads carried, in its place.
@@ -293,7 +392,9 @@ class WalkingLoop {
   Op* loop_;
   ir::CarryingLoop carrying_;
   Block* body_;
-  std::vector<Op*> loads_;
+  std::vector<Op*> loads_, joins_;
+  const bool multiplies_ = Multiplies(*loop_);
+  bool fills_ = false;  // what a thread has left beside products
   bool only_registers_ = false;
   int ahead_ = 1;  // iterations
 };
@@ -307,8 +408,7 @@ absl::Status PrefetchTiles(Program& p) {
   }
   ir::Walk(p.function->body(), [&](Op* inside) {
     const bool known = std::find(loops.begin(), loops.end(), inside) != loops.end();
-    if (!known && ir::ForOp::Is(inside) && CopyIn(*inside) != nullptr && HasSmallLoads(*inside))
-      loops.push_back(inside);
+    if (!known && ir::ForOp::Is(inside) && Multiplies(*inside) && HasLoads(*inside)) loops.push_back(inside);
   });
   for (Op* inside : loops) {
     WalkingLoop loop(p, inside);

@@ -8,7 +8,8 @@
 //   }                                                    continue %n
 //                                                      }
 //
-// The same is done in loops that multiply what is copied ahead, for the few values that are loaded beside that.
+// The same is done in loops that multiply, for what is loaded and not copied ahead: rows of factors, operands that are converted or come element by
+// element. There loads are carried as long as a thread has registers for them beside what lives, and masks keep the last iteration from loading more.
 //
 // If two iterations' tiles fit, they come two iterations early: what one iteration loads, 16 KiB of a block with 16
 // warps, is less than is to be on its way to hide the latency of memory. The last iterations load the last tile once
