@@ -119,13 +119,19 @@ def _of_descriptions(checkout):
     return file_of
 
 
+def _ascii(text):
+    """Without other characters, which some lines have in another encoding."""
+    return text.encode("ascii", "ignore").decode()
+
+
 def _of_labels(checkout):
     """The file of a G task by its answer's line, which has the code of the repository that the task is from."""
     index = json.loads((checkout / "data" / "TritonBench_G_v1.json").read_text())
+    known = [(_ascii(entry["output"]), entry["file"]) for entry in index]
 
     def file_of(item):
-        wanted = item["label"].replace("<|im_end|>", "").replace("<|EOT|>", "")
-        return next((entry["file"] for entry in index if wanted in entry["output"]), None)
+        wanted = _ascii(item["label"].replace("<|im_end|>", "").replace("<|EOT|>", ""))
+        return next((file for output, file in known if wanted in output), None)
 
     return file_of
 

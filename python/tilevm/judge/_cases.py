@@ -15,7 +15,7 @@ import dataclasses
 import itertools
 
 
-from . import _patterns
+from . import _patterns, _values
 from ._np import numpy
 from ._schema import ArrayInput, Formula, ScalarInput
 
@@ -214,7 +214,11 @@ def build(schema: "Schema", case: Case, examples: "List[Tuple[Any, ...]]") -> "T
             made.append(_scalar(item, case, generator))
         else:
             made.append(item.value)
-    return tuple(made)
+    if not schema.keywords:
+        return tuple(made)
+    named = {item.name: value for item, value in zip(schema.inputs, made)}
+    last = _values.Keywords((name, value) for name, value in named.items() if name in schema.keywords)
+    return (*(value for name, value in named.items() if name not in schema.keywords), last)
 
 
 def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":

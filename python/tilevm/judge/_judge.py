@@ -102,9 +102,10 @@ class Judge:
 
     def call(self, arguments: "Tuple[Any, ...]", off: bool = False, keep: bool = False, into: bool = False) -> Reply:
         """Errors: _Failed with what the call ended in."""
-        said, blobs = _values.pack(list(arguments))
+        given, named = _values.split(arguments)
+        said, blobs = _values.pack([list(given), named])
         elements = sum(len(blob) for blob in blobs) // 4
-        message = {"do": "call", "arguments": said, "named": {"kind": "dict", "items": []}, "off": off, "keep": keep, "into": into,
+        message = {"do": "call", "arguments": said["items"][0], "named": said["items"][1], "off": off, "keep": keep, "into": into,
                    "seconds": self.options.case_seconds}
         process = self.process()
         before = process.seconds

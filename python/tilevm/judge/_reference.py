@@ -136,7 +136,8 @@ class Reference:
         try:
             with warnings.catch_warnings(), numpy.errstate(all="ignore"):  # an overflow is what the input is meant to show
                 warnings.simplefilter("ignore")
-                result = function(*arguments)
+                given, named = _values.split(arguments)
+                result = function(*given, **named)
         except Exception as error:  # noqa: BLE001  # whatever it raises
             raise Refused(f"{type(error).__name__}: {error}") from error
         return flatten(result), [a for a in flatten(list(arguments)) if _values.is_array(a)]
@@ -270,7 +271,7 @@ def _mapped(value: "Any", change: "Callable[[Any], Any]") -> "Any":
         if isinstance(item, (tuple, list)):
             return type(item)(map(one, item))
         if isinstance(item, dict):
-            return {key: one(each) for key, each in item.items()}
+            return type(item)((key, one(each)) for key, each in item.items())
         if not _values.is_array(item):
             return item
         if id(item) not in done:

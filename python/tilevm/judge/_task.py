@@ -84,7 +84,13 @@ def _import(path: str) -> "ModuleType":
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    stem = os.path.basename(path)[:-3]
+    own = sys.modules.setdefault(stem, module) is module  # tests in the file may import it by its name
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        if own:
+            del sys.modules[stem]
     return module
 
 
@@ -166,9 +172,10 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
     function = originals[chosen]
     for name in own:
         setattr(module, name, originals[name])
-    bound = [_bound(function, args, named) for args, named in calls[chosen]]
-    schema = _schema.infer(list(bound[0]), list(bound[0].values()))
-    task = Task(chosen, path, function, schema, [tuple(b.values()) for b in bound if list(b) == list(bound[0])])
+    args, named = calls[chosen][0]
+    bound = _bound(function, args, named)
+    schema = _schema.infer(list(bound), list(bound.values()), frozenset(named) & frozenset(bound))
+    task = Task(chosen, path, function, schema, [(*args, *([_values.Keywords(named)] if named else [])) for args, named in calls[chosen]])
     task.names = [chosen]
     return task
 
@@ -182,6 +189,6 @@ def _copied(value: "Any") -> "Any":
 
 
 def _bound(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Dict[str, Any]":
-    """By the names of parameters, in their order; keywords alone become positions where they can."""
+    """By the names of parameters, in their order."""
     bound = inspect.signature(function).bind(*args, **named)
     return dict(bound.arguments)

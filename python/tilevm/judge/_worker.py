@@ -142,6 +142,7 @@ class Answer:
         changed = [i for i, (one, other) in enumerate(zip(before, after)) if one != other]
         reply: "Dict[str, Any]" = {"ok": True, "launches": seen.launches[:64], "torch": seen.torch, "tf32": seen.tf32, "warnings": _kernel_warnings(said),
                                    "replaced": self._watch.replaced(), "threads": threading.active_count() - self._threads, "changed": changed}
+        reply["streams"] = self._watch.streams.pending
         reply["unwritten"] = _unwritten(result)
         reply["copied"] = [i for i, array in enumerate(_watch.arrays_in(result)) if _watch.hash_of(array) in seen.copied - seen.known - {""}]
         reply["arrays"], out = _values.pack([result, [[values, keywords]], self._kept if keep else []])
