@@ -158,12 +158,13 @@ def tritonbench_g(checkout, folder, answers=()):
     return tritonbench(checkout, folder, answers, "G")
 
 
-# Operators that BackendBench's tests and scripts name, with what they take.
+# Operators that BackendBench's tests and scripts name, with what its kernels promise to take.
+UNARY = {"x": "f32[m, n] contiguous"}
+BINARY = {"x": "f32[m, n]", "y": "f32[m, n]"}
 OPERATORS = {
-    "relu.default": {"x": "f32[m, n]"}, "abs.default": {"x": "f32[m, n]"}, "cos.default": {"x": "f32[m, n]"}, "sin.default": {"x": "f32[m, n]"},
-    "sum.default": {"x": "f32[m, n]"}, "add.Tensor": {"x": "f32[m, n]", "y": "f32[m, n]"}, "mul.Tensor": {"x": "f32[m, n]", "y": "f32[m, n]"},
-    "sub.Tensor": {"x": "f32[m, n]", "y": "f32[m, n]"}, "div.Tensor": {"x": "f32[m, n]", "y": "f32[m, n] positive"},
-    "matmul.default": {"x": "f32[m, k]", "y": "f32[k, n]"}, "addmm.default": {"b": "f32[m, n]", "x": "f32[m, k]", "y": "f32[k, n]"},
+    "relu.default": UNARY, "abs.default": UNARY, "cos.default": UNARY, "sin.default": UNARY, "sum.default": UNARY,
+    "add.Tensor": BINARY, "mul.Tensor": BINARY, "sub.Tensor": BINARY, "div.Tensor": {"x": "f32[m, n]", "y": "f32[m, n] positive"},
+    "matmul.default": {"x": "f16[m, k]", "y": "f16[k, n]"}, "addmm.default": {"b": "f32[m, n]", "x": "f32[m, k]", "y": "f32[k, n]"},
     "_adaptive_avg_pool2d_backward.default": {"g": "f32[n, c, h, w]", "x": "f32[n, c, h, w]"},
 }
 OPERATOR_TASK = '''import torch

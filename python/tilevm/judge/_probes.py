@@ -30,12 +30,15 @@ _HEAVY = frozenset("""mm bmm addmm baddbmm mv addmv dot convolution _convolution
 linalg_vector_norm native_layer_norm native_group_norm native_batch_norm logsumexp max_pool2d_with_indices avg_pool2d topk sort argmax argmin amax amin
 index_add index_add_ scatter_add scatter_add_ embedding gather index bincount _scaled_dot_product_flash_attention_for_cpu""".split())
 
+_REDUCED = 16  # elements of inputs, from which one number is work for a kernel
+
 
 def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") -> "Optional[Finding]":
     """Of one call whose results are right."""
     largest = max((r.want.size for r in expected.results), default=0)
     changes = any(after is not None for after in expected.after)
-    if not reply.said["launches"] and (largest >= 2 or changes):
+    reduces = expected.results and judge.task.schema.elements(case.by_name) >= _REDUCED if case.example is None else False
+    if not reply.said["launches"] and (largest >= 2 or changes or reduces):
         if judge.launched == 0:
             return Finding(CHEATS, "judge.no_launch", "the answer launches no kernel, and its result is right: something else computes it")
         return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
