@@ -193,6 +193,8 @@ class Judge:
             except Refused:
                 self.refused += 1
                 continue
+            if self.reference.strange:
+                return Finding(UNDECIDED, "judge.no_value", f"the task's result is of type {self.reference.strange}, neither an array nor a number"), None
             if self.reference.random:
                 return Finding(UNDECIDED, "judge.random", "the task gives other results at each call"), case
             if found is not None and found.declines and case.example is None and not self.task.schema.declared:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 
 
-from . import _compare, _findings, _numbers
+from . import _compare, _findings, _numbers, _values
 from ._findings import Finding
 from ._np import numpy
-from ._reference import Refused
+from ._reference import Refused, flatten
 from ._verdict import CHEATS, UNDECIDED, WRONG
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
     largest = max((r.want.size for r in expected.results), default=0)
     changes = any(after is not None for after in expected.after)
     reduces = expected.results and judge.task.schema.elements(case.by_name) >= _REDUCED if case.example is None else False
-    if not reply.said["launches"] and (largest >= 2 or changes or reduces):
+    if not reply.said["launches"] and (largest >= 2 or changes or reduces) and not _is_given(judge.arguments(case), expected):
         if judge.launched == 0:
             return Finding(CHEATS, "judge.no_launch", "the answer launches no kernel, and its result is right: something else computes it")
         return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
@@ -51,6 +51,12 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
     if done & heavy:
         judge.remark(f"torch computes {', '.join(sorted(done & heavy))} in the answer, a part of the task's work")
     return None
+
+
+def _is_given(arguments: "Tuple[Any, ...]", expected: "Expected") -> bool:
+    """Whether each result is an argument as it is: there is nothing to compute, as in dropout that is switched off."""
+    given = [_numbers.exact(a) for a in flatten(list(arguments)) if _values.is_array(a)]
+    return not any(expected.after) and all(any(_equal(result.want, each) for each in given) for result in expected.results)
 
 
 def run(judge: "Judge", case: "Case") -> "Tuple[Optional[Finding], Case]":

@@ -65,6 +65,9 @@ def describe(error: BaseException) -> "Dict[str, Any]":
             break
         seen = seen.__cause__ or seen.__context__
     found["memory"] = isinstance(error, MemoryError)
+    cause = error.__cause__ or error.__context__
+    if found["text"].rstrip().endswith("^") and cause is not None:  # Triton's CompilationError without its cause
+        found["text"] = f"{found['text'].rstrip()}\n{type(cause).__name__}: {cause}"[:8000]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if "site-packages" not in frame.filename and "/tilevm/" not in frame.filename and not frame.filename.startswith(("<", os.path.dirname(os.__file__))):
             found.update(file=frame.filename, line=frame.lineno)
