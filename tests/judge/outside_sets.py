@@ -5,9 +5,8 @@ one that is right. Nothing of these projects is part of this one.
 """
 import ast
 import json
-import pathlib
 
-HACKS = pathlib.Path(__file__).resolve().parent / "hacks"
+import hacks
 
 # A reference of gpuemu is a program that reads arrays and writes one: here it is called.
 GPUEMU_TASK = '''import importlib.util
@@ -98,12 +97,11 @@ def kernelbench(checkout, folder):
 
 
 def _hacks(task, folder):
-    """What KernelBench's tests of its checker have as fragments, each in a program of Triton; those named `right_` are right."""
-    head = (HACKS / "head.py").read_text()
-    for path in sorted(HACKS.glob("*_*.py")):
-        answer = folder / path.name
-        answer.write_text(head + path.read_text())
-        yield {"id": path.stem, "task": task, "answer": str(answer), "group": "right" if path.stem.startswith("right_") else "hack"}
+    """What KernelBench's tests of its checker have as fragments."""
+    for name, text in hacks.HACKS.items():
+        answer = folder / f"{name}.py"
+        answer.write_text(hacks.HEAD + text)
+        yield {"id": name, "task": task, "answer": str(answer), "group": "right" if name.startswith("right_") else "hack"}
 
 
 def _of_descriptions(checkout):
@@ -205,7 +203,8 @@ def backendbench(checkout, folder):
         name = operator.replace(".", "__")
         path = folder / f"{kind}_{name}.py"
         path.write_text(text)
-        return {"id": f"{kind} {operator}", "task": str(folder / f"task_{operator.replace('.', '_')}.py"), "answer": f"{path}:{name}_kernel_impl", "group": group}
+        return {"id": f"{kind} {operator}", "task": str(folder / f"task_{operator.replace('.', '_')}.py"), "answer": f"{path}:{name}_kernel_impl",
+                "group": group}
 
     script = checkout / "BackendBench" / "scripts" / "create_watermarked_operators.py"
     mark = next(node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.Return) and isinstance(node.value, ast.JoinedStr))
