@@ -88,8 +88,10 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     middle = _middle(schema, points, larger[0])
     seeds = itertools.count(2)
     first = [Case(sizes, seed=next(seeds)) for sizes in points if sizes != base]
-    several = [Case(sizes, seed=next(seeds)) for sizes in _of_several_blocks(schema, base, numbers)]
-    values = [Case(where, values=name, seed=next(seeds)) for name in _patterns.wanted(schema) for where in (larger[0], middle)]
+    blocks = _of_several_blocks(schema, base, numbers)
+    several = [Case(sizes, seed=next(seeds)) for sizes in blocks]
+    places = [dict.fromkeys((larger[0], middle, where)) for where in blocks or [middle]]
+    values = [Case(where, values=name, seed=next(seeds)) for number, name in enumerate(_patterns.wanted(schema)) for where in places[number % len(places)]]
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
     samples = [Case(example=number) for number in range(examples)]

@@ -54,7 +54,7 @@ class Judge:
         self.kernels: "Dict[str, None]" = {}
         self.constants: "set[int]" = set()  # of the answer's text and of its launches: sizes around them are tried
         self.done: "List[Case]" = []
-        self.refused = 0
+        self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
         self.declined: "List[Finding]" = []
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
@@ -190,8 +190,9 @@ class Judge:
                 continue
             try:
                 found = self.try_case(case)
-            except Refused:
+            except Refused as refused:
                 self.refused += 1
+                self._why = str(refused)
                 continue
             if self.reference.strange:
                 return Finding(UNDECIDED, "judge.no_value", f"the task's result is of type {self.reference.strange}, neither an array nor a number"), None
@@ -227,7 +228,8 @@ class Judge:
         if not self.done:
             if self.declined:
                 return self.declined[0], None
-            return Finding(UNDECIDED, "judge.no_input", "no input was found that the task takes; say what it takes by INPUTS"), None
+            text = f"no input was found that the task takes; say what it takes by INPUTS. Its function raises {self._why}"
+            return Finding(UNDECIDED, "judge.no_input", text), None
         found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 else (None, self.done[-1])
         if found is None:
             case = max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0)

@@ -176,7 +176,7 @@ class Reference:
         for sample in range(_SAMPLES + 1):
             noise = None if sample == 0 else torch.Generator().manual_seed(_SEED + sample)
             given = _mapped(arguments, _noise.doubled)
-            with _no_grad(), _noise.Precise(noise, self._tf32) as precise:
+            with _no_grad(), _noise.Precise(noise, self._tf32, _widest(arguments)) as precise:
                 results, after = self._call(function, given)
             operations |= precise.operations
             runs.append([_numbers.exact(a) for a in (*results, *after)])

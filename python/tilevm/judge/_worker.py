@@ -68,7 +68,10 @@ def describe(error: BaseException) -> "Dict[str, Any]":
     cause = error.__cause__ or error.__context__
     if found["text"].rstrip().endswith("^") and cause is not None:  # Triton's CompilationError without its cause
         found["text"] = f"{found['text'].rstrip()}\n{type(cause).__name__}: {cause}"[:8000]
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    frames = traceback.extract_tb(error.__traceback__)
+    if any(frame.filename.endswith(os.path.join("torch", "utils", "cpp_extension.py")) for frame in frames):
+        found["text"] = f"the answer compiles C++ or CUDA C++ by torch.utils.cpp_extension, which is no tile kernel ({found['text']})"
+    for frame in reversed(frames):
         if "site-packages" not in frame.filename and "/tilevm/" not in frame.filename and not frame.filename.startswith(("<", os.path.dirname(os.__file__))):
             found.update(file=frame.filename, line=frame.lineno)
             break
