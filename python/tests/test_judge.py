@@ -240,6 +240,22 @@ def test_cases_are_the_same_everywhere_and_meet_the_schema():
     assert set(_patterns.wanted(schema)) <= {case.values for case in seen}
 
 
+def test_values_at_several_blocks():
+    """What a block gives to the next but one is seen at some values alone."""
+    plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "", "numpy"), [32])
+    assert len({case.values for case, _ in zip(plan, range(120)) if case.by_name["n"] == 97}) > 2
+
+
+def test_blocks_where_the_task_allows_few():
+    plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "n <= 128", "numpy"), [64])
+    assert 128 in [case.by_name["n"] for case, _ in zip(plan, range(10))]
+
+
+def test_examples_come_early():
+    plan = _cases.plan(_schema.infer(["x"], [numpy.ones((3, 4), "f4")]), [], 3)
+    assert [case.example for case, _ in zip(plan, range(11))][-3:] == [0, 1, 2]
+
+
 def expected_of(function, *arguments):
     return _reference.Reference(tilevm.judge.of_function(function, example=arguments)).expect(arguments).results
 

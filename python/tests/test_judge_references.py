@@ -107,6 +107,14 @@ def test_torch_whose_reference_is_numpy():
     assert (moved.bound < 1e-7 * numpy.abs(moved.want)).all()
 
 
+def test_integers_in_the_type_of_an_argument():
+    """Weights times scales are float32 as the scales are, though the reference runs in float64: such a product errs by its last digit."""
+    torch = pytest.importorskip("torch")
+    task = tilevm.judge.of_function(lambda w, s: w.to(s.dtype) * s, {"w": "i8[n]", "s": "f32[n]"})
+    result = _reference.Reference(task).expect((torch.arange(3, 9, dtype=torch.int8), torch.full((6,), 1.1))).results[0]
+    assert result.dtype == "float32" and (result.noise > 2.0 ** -25 * abs(result.want)).all()
+
+
 PRODUCT_TASK = """
 import torch
 

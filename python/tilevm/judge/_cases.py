@@ -168,13 +168,16 @@ def _by_size(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "
 
 
 def _of_several_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
-    """One size at a time that a block of a size in the text does not hold, nor two, nor three: a number of blocks may be written out."""
+    """One size at a time that a block of a size in the text does not hold, nor two, nor three: a number of blocks may be written out. Where the task
+    does not allow that, fewer blocks."""
     found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
     for name in schema.sizes:
         for block in [c for c in constants if 8 <= c <= 1024][-4:]:
-            sizes = {**dict(base), name: 3 * block + 1}
-            if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
-                found[tuple(sizes.items())] = None
+            for number in (3 * block + 1, 2 * block, block + 1):
+                sizes = {**dict(base), name: number}
+                if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
+                    found[tuple(sizes.items())] = None
+                    break
     return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))
 
 

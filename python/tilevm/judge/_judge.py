@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import statistics
 import time
 
 from . import _cases, _findings, _probes, _values
@@ -56,6 +57,8 @@ class Judge:
         self.done: "List[Case]" = []
         self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
         self.declined: "List[Finding]" = []
+        self._times: "List[float]" = []
+        self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
@@ -188,6 +191,7 @@ class Judge:
                 break
             if not self._affordable(case):
                 continue
+            before = self.spent()
             try:
                 found = self.try_case(case)
             except Refused as refused:
@@ -204,15 +208,22 @@ class Judge:
             if found is not None:
                 return found, case
             self.done.append(case)
+            self._note_time(case, self.spent() - before)
             if len(self.done) in (3, 14):
                 found, where = _probes.run(self, case)
                 if found is not None:
                     return found, where
         return self._end()
 
+    def _note_time(self, case: "Case", seconds: float) -> None:
+        """Sizes that take much longer than others are tried once: what they show beyond the first time is not worth what they take."""
+        self._times.append(seconds)
+        if seconds > self.options.budget / 20 and seconds > 5 * statistics.median(self._times) and case.example is None:
+            self._slow.add(case.sizes)
+
     def _affordable(self, case: "Case") -> bool:
         if case.example is None:
-            return True
+            return case.sizes not in self._slow
         size = sum(_values.count(a) for a in flatten(list(self.task.examples[case.example])) if _values.is_array(a))
         if size > 1 << 20:
             self.remark(f"the task's example of {size} elements was not tried: it takes longer than the budget")
