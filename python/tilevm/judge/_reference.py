@@ -128,7 +128,7 @@ class Reference:
         self._look(native, arguments, key)
         if self.strange:
             return Expected([], [], [])
-        uses_torch = any(map(_values.is_tensor, flatten(list(arguments)))) or self._task.model is not None
+        uses_torch = any(map(_values.is_tensor, [*flatten(list(arguments)), *native])) or self._task.model is not None
         runs, operations = self._by_torch(arguments) if uses_torch else (self._by_numpy(arguments), frozenset())
         remarks: "List[str]" = []
         count = len(native)
