@@ -314,8 +314,8 @@ def test_rounding_to_one_side_is_seen():
     ("    kernel[", "    with torch.cuda.stream(torch.cuda.Stream()):\n        kernel[", ["judge.stream"]),
     ("    kernel[", "    with torch.cuda.stream(torch.cuda.Stream()) as side:\n        side.wait_stream(torch.cuda.default_stream())\n        kernel[",
      ["judge.stream"]),
-    ("    return o\n", "    side = torch.cuda.Stream()\n    with torch.cuda.stream(side):\n        kernel[(m,)](x, o, n, x.stride(0), B=triton.next_power_of_2(n))\n"
-     "    torch.cuda.current_stream().wait_stream(side)\n    return o\n", ["right"]),
+    ("    return o\n", "    side = torch.cuda.Stream()\n    with torch.cuda.stream(side):\n"
+     "        kernel[(m,)](x, o, n, x.stride(0), B=triton.next_power_of_2(n))\n    torch.cuda.current_stream().wait_stream(side)\n    return o\n", ["right"]),
 ])
 def test_triton(files, old, new, codes):
     text = SOFTMAX.replace(old, new) if old else SOFTMAX

@@ -102,3 +102,10 @@ def test_one_number_is_work_too(tmp_path, server, result, code):
     (tmp_path / "task.py").write_text(f'import torch\n\nINPUTS = {{"x": "f32[n] contiguous"}}\nSIZES = "n >= 2"\n\n\ndef scale(x):\n    return {result}\n')
     (tmp_path / "answer.py").write_text(f"import torch\nimport triton\n\n\ndef scale(x):\n    return {result}\n")
     assert tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=1).code == code
+
+
+def test_nothing_to_compute(verdict):
+    """An option by which the result is the argument, as dropout has it: no kernel is needed there."""
+    text = ANSWER.replace("    o = torch", "    if factor == 1.0:\n        return x\n    o = torch")
+    found = verdict(text, "scale(torch.ones(3), factor=1.0)", "scale(torch.rand(7), factor=4.0)")
+    assert found.verdict == "right", str(found)
