@@ -312,7 +312,7 @@ def test_rounding_to_one_side_is_seen():
     ("    return o\n", "    return torch.softmax(x, 1)\n", ["judge.torch", "judge.no_effect"]),
     ("kernel[(m,)]", "kernel[(max(1, m - 1),)]", ["judge.not_written"]),
     ("    kernel[", "    with torch.cuda.stream(torch.cuda.Stream()):\n        kernel[", ["judge.stream"]),
-    ("    kernel[", "    with torch.cuda.stream(torch.cuda.Stream()) as side:\n        side.wait_stream(torch.cuda.default_stream())\n        kernel[",
+    ("    kernel[", "    side = torch.cuda.Stream()\n    side.wait_stream(torch.cuda.default_stream())\n    with torch.cuda.stream(side):\n        kernel[",
      ["judge.stream"]),
     ("    return o\n", "    side = torch.cuda.Stream()\n    with torch.cuda.stream(side):\n"
      "        kernel[(m,)](x, o, n, x.stride(0), B=triton.next_power_of_2(n))\n    torch.cuda.current_stream().wait_stream(side)\n    return o\n", ["right"]),
