@@ -69,13 +69,15 @@ def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> 
         running: "Dict[Any, Any]" = {}
         for number in range(min(jobs, len(items))):
             pool = stack.enter_context(concurrent.futures.ProcessPoolExecutor(1, mp_context=context))
-            running[pool.submit(one, left.next(number), options)] = number, pool
+            begun = left.next(number)
+            if begun is not None:
+                running[pool.submit(one, begun, options)] = number, pool
         while running:
             for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
                 number, pool = running.pop(done)
-                item = left.next(number)
-                if item is not None:
-                    running[pool.submit(one, item, options)] = number, pool
+                following = left.next(number)
+                if following is not None:
+                    running[pool.submit(one, following, options)] = number, pool
                 yield done.result()
 
 
