@@ -9,7 +9,7 @@ import pytest
 import tilevm.judge
 from conftest import is_installed
 from judge_task import ANSWER, TASK
-from tilevm.judge import _cases, _compare, _patterns, _reference, _schema
+from tilevm.judge import _batch, _cases, _compare, _patterns, _reference, _schema
 from tilevm.judge._verdict import EXIT_CODES
 
 needs_torch = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
@@ -192,6 +192,12 @@ def test_batch_goes_on_where_it_stopped(files, tmp_path, capsys):
     assert results.read_text().count('"id": "none.py"') == 1 and "\n{\"id\": \"cut o\n{" in results.read_text()
 
 
+def test_a_process_stays_with_its_task():
+    left = _batch._Left([{"task": task, "id": f"{task}{i}"} for task in "abc" for i in range(3)])
+    assert [left.next(process)["id"] for process in (0, 1, 0, 1, 0, 0, 1, 0, 1)] == ["a0", "b0", "a1", "b1", "a2", "c0", "b2", "c1", "c2"]
+    assert left.next(0) is None
+
+
 @pytest.mark.parametrize("arguments, code", [(["task.py"], 2), ([], 2), (["missing.py", "answer.py"], 7), (["task.py", "missing.py"], 1)])
 def test_wrong_use(files, tmp_path, arguments, code):
     files("task.py", TASK)
@@ -232,6 +238,22 @@ def test_cases_are_the_same_everywhere_and_meet_the_schema():
     assert {case.layout for case in seen} >= {"contiguous", "rows", "transposed", "expanded"}
     assert {64, 66, 62} & {case.by_name["n"] for case in seen}
     assert set(_patterns.wanted(schema)) <= {case.values for case in seen}
+
+
+def test_values_at_several_blocks():
+    """What a block gives to the next but one is seen at some values alone."""
+    plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "", "numpy"), [32])
+    assert len({case.values for case, _ in zip(plan, range(120)) if case.by_name["n"] == 97}) > 2
+
+
+def test_blocks_where_the_task_allows_few():
+    plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "n <= 128", "numpy"), [64])
+    assert 128 in [case.by_name["n"] for case, _ in zip(plan, range(10))]
+
+
+def test_examples_come_early():
+    plan = _cases.plan(_schema.infer(["x"], [numpy.ones((3, 4), "f4")]), [], 3)
+    assert [case.example for case, _ in zip(plan, range(11))][-3:] == [0, 1, 2]
 
 
 def expected_of(function, *arguments):
@@ -289,6 +311,11 @@ def test_rounding_to_one_side_is_seen():
     ("x.stride(0), B", "n, B", ["judge.differs", "judge.special", "vm.outside_view", "vm.uninitialized"]),
     ("    return o\n", "    return torch.softmax(x, 1)\n", ["judge.torch", "judge.no_effect"]),
     ("kernel[(m,)]", "kernel[(max(1, m - 1),)]", ["judge.not_written"]),
+    ("    kernel[", "    with torch.cuda.stream(torch.cuda.Stream()):\n        kernel[", ["judge.stream"]),
+    ("    kernel[", "    side = torch.cuda.Stream()\n    side.wait_stream(torch.cuda.default_stream())\n    with torch.cuda.stream(side):\n        kernel[",
+     ["judge.stream"]),
+    ("    return o\n", "    side = torch.cuda.Stream()\n    with torch.cuda.stream(side):\n"
+     "        kernel[(m,)](x, o, n, x.stride(0), B=triton.next_power_of_2(n))\n    torch.cuda.current_stream().wait_stream(side)\n    return o\n", ["right"]),
 ])
 def test_triton(files, old, new, codes):
     text = SOFTMAX.replace(old, new) if old else SOFTMAX

@@ -1,11 +1,12 @@
 """How exactly a task is defined whose reference computes in float64 by itself, as NumPy users write it: right answers of float32 are right."""
 import importlib.util
+import sys
 import textwrap
 
 import numpy
 import pytest
 import tilevm.judge
-from tilevm.judge import _noise_numpy, _reference, _watch
+from tilevm.judge import _noise_numpy, _reference, _server, _watch
 
 KERNEL = """
 from tilevm import script
@@ -105,6 +106,27 @@ def test_torch_whose_reference_is_numpy():
     assert (hidden.bound > 2e-7 * numpy.abs(hidden.want)).all()
     moved = of("def reference(x):\n    return torch.from_numpy(x.numpy()[::-1].copy())\n").expect((x,)).results[0]
     assert (moved.bound < 1e-7 * numpy.abs(moved.want)).all()
+
+
+def test_integers_in_the_type_of_an_argument():
+    """Weights times scales are float32 as the scales are, though the reference runs in float64: such a product errs by its last digit."""
+    torch = pytest.importorskip("torch")
+    task = tilevm.judge.of_function(lambda w, s: w.to(s.dtype) * s, {"w": "i8[n]", "s": "f32[n]"})
+    result = _reference.Reference(task).expect((torch.arange(3, 9, dtype=torch.int8), torch.full((6,), 1.1))).results[0]
+    assert result.dtype == "float32" and (result.noise > 2.0 ** -25 * abs(result.want)).all()
+
+
+def test_arrays_from_numbers_alone():
+    """A function without arrays among its arguments, whose result is of torch."""
+    torch = pytest.importorskip("torch")
+    task = tilevm.judge.of_function(lambda n: torch.arange(n) / 3, {"n": "int in 1..9"})
+    assert _reference.Reference(task).expect((5,)).results[0].want.shape == (5,)
+
+
+def test_a_frontend_that_is_not_here(monkeypatch):
+    """The process that starts answers works without it: an answer that imports it says so."""
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    _server._prepare(("cuda",))
 
 
 PRODUCT_TASK = """

@@ -13,7 +13,7 @@
     _compare.py, _findings.py    what is wrong with a result or a call
     _probes.py      what is wrong although the results are right
     _judge.py       the search, the smallest input, the verdict
-    _process.py, _server.py, _sandbox.py, _worker.py, _watch.py, _wire.py, _reply.py     the process of the answer
+    _process.py, _server.py, _sandbox.py, _worker.py, _watch.py, _streams.py, _wire.py, _reply.py     the process of the answer
     _model.py, _narrow.py                                      inputs where the task has an example alone
     _command.py, _batch.py, _replay.py, _session.py            the commands, and tests
 

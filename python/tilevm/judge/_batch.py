@@ -8,6 +8,7 @@ A line is written when its verdict is there. A later run with the same output le
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import multiprocessing
 import os
@@ -16,7 +17,7 @@ from .._errors import Error, argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Set, TextIO, Tuple
+    from typing import Any, Dict, Iterator, List, Optional, Set, TextIO, Tuple
 
     from ._process import Server
     from ._reference import Reference
@@ -63,9 +64,40 @@ def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> 
             yield one(item, options)
         return
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(one, item, options) for item in items]):
-            yield done.result()
+    left = _Left(items)
+    with contextlib.ExitStack() as stack:
+        running: "Dict[Any, Any]" = {}
+        for number in range(min(jobs, len(items))):
+            pool = stack.enter_context(concurrent.futures.ProcessPoolExecutor(1, mp_context=context))
+            begun = left.next(number)
+            if begun is not None:
+                running[pool.submit(one, begun, options)] = number, pool
+        while running:
+            for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                number, pool = running.pop(done)
+                following = left.next(number)
+                if following is not None:
+                    running[pool.submit(one, following, options)] = number, pool
+                yield done.result()
+
+
+class _Left:
+    """Items that wait, by task: a process stays with its task, whose reference it knows, then takes one that nobody has, then helps with the longest."""
+
+    def __init__(self, items: "List[Dict[str, Any]]") -> None:
+        self._by_task: "Dict[str, List[Dict[str, Any]]]" = {}
+        for item in reversed(items):
+            self._by_task.setdefault(item["task"], []).append(item)
+        self._fresh = list(self._by_task)
+        self._of: "Dict[int, str]" = {}
+
+    def next(self, process: int) -> "Optional[Dict[str, Any]]":
+        if not self._by_task.get(self._of.get(process, "")):
+            left = [task for task, members in self._by_task.items() if members]
+            if not left:
+                return None
+            self._of[process] = self._fresh.pop() if self._fresh else max(left, key=lambda task: len(self._by_task[task]))
+        return self._by_task[self._of[process]].pop()
 
 
 def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":

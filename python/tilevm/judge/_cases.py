@@ -15,7 +15,7 @@ import dataclasses
 import itertools
 
 
-from . import _patterns
+from . import _patterns, _values
 from ._np import numpy
 from ._schema import ArrayInput, Formula, ScalarInput
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LAYOUTS = ("rows", "transposed", "step", "offset", "expanded", "outer")
 _MOST_ELEMENTS = 1 << 15
 _LARGEST_CONSTANT = 4096
+_BEFORE_EXAMPLES = 7  # small inputs, which say more about a mistake that they show; the task's own examples come before the budget ends
 _SMALL = (3, 5, 2, 7, 4, 6, 11, 13)
 
 
@@ -87,12 +88,17 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     middle = _middle(schema, points, larger[0])
     seeds = itertools.count(2)
     first = [Case(sizes, seed=next(seeds)) for sizes in points if sizes != base]
-    several = [Case(sizes, seed=next(seeds)) for sizes in _of_several_blocks(schema, base, numbers)]
-    values = [Case(where, values=name, seed=next(seeds)) for name in _patterns.wanted(schema) for where in (larger[0], middle)]
+    blocks = _of_several_blocks(schema, base, numbers)
+    several = [Case(sizes, seed=next(seeds)) for sizes in blocks]
+    places = [dict.fromkeys((larger[0], middle, where)) for where in blocks or [middle]]
+    values = [Case(where, values=name, seed=next(seeds)) for number, name in enumerate(_patterns.wanted(schema)) for where in places[number % len(places)]]
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
     samples = [Case(example=number) for number in range(examples)]
-    yield from _interleaved([(first, 3), (several, 1), (values, 2), (layouts, 1), (samples, 1), (aliases, 1)])
+    mixed = _interleaved([(first, 3), (several, 1), (values, 2), (layouts, 1), (aliases, 1)])
+    yield from itertools.islice(mixed, _BEFORE_EXAMPLES)
+    yield from samples
+    yield from mixed
     generator = numpy.random.default_rng(5)
     patterns, forms = _patterns.wanted(schema), ["contiguous", *_layouts(schema)]
     while True:
@@ -162,13 +168,16 @@ def _by_size(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "
 
 
 def _of_several_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
-    """One size at a time that a block of a size in the text does not hold, nor two, nor three: a number of blocks may be written out."""
+    """One size at a time that a block of a size in the text does not hold, nor two, nor three: a number of blocks may be written out. Where the task
+    does not allow that, fewer blocks."""
     found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
     for name in schema.sizes:
         for block in [c for c in constants if 8 <= c <= 1024][-4:]:
-            sizes = {**dict(base), name: 3 * block + 1}
-            if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
-                found[tuple(sizes.items())] = None
+            for number in (3 * block + 1, 2 * block, block + 1):
+                sizes = {**dict(base), name: number}
+                if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
+                    found[tuple(sizes.items())] = None
+                    break
     return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))
 
 
@@ -214,7 +223,11 @@ def build(schema: "Schema", case: Case, examples: "List[Tuple[Any, ...]]") -> "T
             made.append(_scalar(item, case, generator))
         else:
             made.append(item.value)
-    return tuple(made)
+    if not schema.keywords:
+        return tuple(made)
+    named = {item.name: value for item, value in zip(schema.inputs, made)}
+    last = _values.Keywords((name, value) for name, value in named.items() if name in schema.keywords)
+    return (*(value for name, value in named.items() if name not in schema.keywords), last)
 
 
 def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":

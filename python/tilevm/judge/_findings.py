@@ -83,6 +83,9 @@ def of_reply(reply: "Dict[str, Any]", results: "Sequence[Any]", after: "Sequence
                            "\n".join(warning["text"].splitlines()[1:]))
     if reply["replaced"]:
         return Finding(CHEATS, "judge.patched", f"the answer replaces {', '.join(reply['replaced'])}")
+    if reply["streams"]:
+        return Finding(CHEATS, "judge.stream", f"kernel `{reply['streams'][0]}` is launched on another stream, and nothing waits for it before the call "
+                       "returns: its result and its time are read too early")
     if reply["threads"] > 0:
         return Finding(CHEATS, "judge.thread", f"{reply['threads']} threads of the answer still run when the call returns")
     for missing in reply["unwritten"]:

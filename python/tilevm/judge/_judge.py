@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import statistics
 import time
 
 from . import _cases, _findings, _probes, _values
@@ -54,8 +55,10 @@ class Judge:
         self.kernels: "Dict[str, None]" = {}
         self.constants: "set[int]" = set()  # of the answer's text and of its launches: sizes around them are tried
         self.done: "List[Case]" = []
-        self.refused = 0
+        self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
         self.declined: "List[Finding]" = []
+        self._times: "List[float]" = []
+        self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
@@ -102,9 +105,10 @@ class Judge:
 
     def call(self, arguments: "Tuple[Any, ...]", off: bool = False, keep: bool = False, into: bool = False) -> Reply:
         """Errors: _Failed with what the call ended in."""
-        said, blobs = _values.pack(list(arguments))
+        given, named = _values.split(arguments)
+        said, blobs = _values.pack([list(given), named])
         elements = sum(len(blob) for blob in blobs) // 4
-        message = {"do": "call", "arguments": said, "named": {"kind": "dict", "items": []}, "off": off, "keep": keep, "into": into,
+        message = {"do": "call", "arguments": said["items"][0], "named": said["items"][1], "off": off, "keep": keep, "into": into,
                    "seconds": self.options.case_seconds}
         process = self.process()
         before = process.seconds
@@ -187,11 +191,15 @@ class Judge:
                 break
             if not self._affordable(case):
                 continue
+            before = self.spent()
             try:
                 found = self.try_case(case)
-            except Refused:
+            except Refused as refused:
                 self.refused += 1
+                self._why = str(refused)
                 continue
+            if self.reference.strange:
+                return Finding(UNDECIDED, "judge.no_value", f"the task's result is of type {self.reference.strange}, neither an array nor a number"), None
             if self.reference.random:
                 return Finding(UNDECIDED, "judge.random", "the task gives other results at each call"), case
             if found is not None and found.declines and case.example is None and not self.task.schema.declared:
@@ -200,15 +208,22 @@ class Judge:
             if found is not None:
                 return found, case
             self.done.append(case)
+            self._note_time(case, self.spent() - before)
             if len(self.done) in (3, 14):
                 found, where = _probes.run(self, case)
                 if found is not None:
                     return found, where
         return self._end()
 
+    def _note_time(self, case: "Case", seconds: float) -> None:
+        """Sizes that take much longer than others are tried once: what they show beyond the first time is not worth what they take."""
+        self._times.append(seconds)
+        if seconds > self.options.budget / 20 and seconds > 5 * statistics.median(self._times) and case.example is None:
+            self._slow.add(case.sizes)
+
     def _affordable(self, case: "Case") -> bool:
         if case.example is None:
-            return True
+            return case.sizes not in self._slow
         size = sum(_values.count(a) for a in flatten(list(self.task.examples[case.example])) if _values.is_array(a))
         if size > 1 << 20:
             self.remark(f"the task's example of {size} elements was not tried: it takes longer than the budget")
@@ -224,7 +239,8 @@ class Judge:
         if not self.done:
             if self.declined:
                 return self.declined[0], None
-            return Finding(UNDECIDED, "judge.no_input", "no input was found that the task takes; say what it takes by INPUTS"), None
+            text = f"no input was found that the task takes; say what it takes by INPUTS. Its function raises {self._why}"
+            return Finding(UNDECIDED, "judge.no_input", text), None
         found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 else (None, self.done[-1])
         if found is None:
             case = max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0)

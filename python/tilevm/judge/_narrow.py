@@ -53,4 +53,4 @@ def with_fixed(schema: Schema, fixed: "Dict[str, int]") -> Schema:
         elif isinstance(item, ScalarInput):
             item = dataclasses.replace(item, value=number(item.value))
         inputs.append(item)
-    return Schema(inputs, schema.rules, {name: size for name, size in schema.example.items() if name not in fixed}, schema.declared)
+    return Schema(inputs, schema.rules, {name: size for name, size in schema.example.items() if name not in fixed}, schema.declared, schema.keywords)

@@ -44,12 +44,14 @@ _SERIES = frozenset("digamma polygamma lgamma mvlgamma erfinv igamma igammac i0"
 
 
 class Precise(TorchDispatchMode):  # type: ignore[misc]
-    """`noise`: where random errors come from; None: no errors."""
+    """`noise`: where random errors come from; None: no errors. `widest`: the type with the most digits among the arguments. Integers that are
+    converted to the type of an argument, which is float64 here alone, are of this one."""
 
-    def __init__(self, noise: "Optional[Any]" = None, tf32: bool = False) -> None:
+    def __init__(self, noise: "Optional[Any]" = None, tf32: bool = False, widest: str = "") -> None:
         super().__init__()
         self._noise = noise
         self._tf32 = tf32
+        self._widest = getattr(torch, widest) if widest else None
         self.operations: "Set[str]" = set()  # that compute
 
     def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), named: Any = None) -> Any:
@@ -68,8 +70,8 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         squares = self._applied(torch.square, function, arguments, keywords) if magnitude is not None and self._tf32 and name in _PRODUCTS else None
         result = function(*arguments, **keywords)
         kind = kind_of(arguments[0]) if mutates and arguments else asked or source
-        if asked is torch.float64 and source is not None:  # `.to(x.dtype)`, which is float64 here alone
-            kind = source
+        if asked is torch.float64:  # `.to(x.dtype)`, which is float64 here alone
+            kind = source or self._widest or asked
         if squares is not None:  # operands err by 2^-11 of themselves, or are cut off, which makes each product smaller
             random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
             result = result + (squares.sqrt() + result.abs()) * (2.0 ** -10 * (random - 0.5))

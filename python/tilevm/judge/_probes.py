@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 
 
-from . import _compare, _findings, _numbers
+from . import _compare, _findings, _numbers, _values
 from ._findings import Finding
 from ._np import numpy
-from ._reference import Refused
+from ._reference import Refused, flatten
 from ._verdict import CHEATS, UNDECIDED, WRONG
 
 TYPE_CHECKING = False
@@ -30,12 +30,15 @@ _HEAVY = frozenset("""mm bmm addmm baddbmm mv addmv dot convolution _convolution
 linalg_vector_norm native_layer_norm native_group_norm native_batch_norm logsumexp max_pool2d_with_indices avg_pool2d topk sort argmax argmin amax amin
 index_add index_add_ scatter_add scatter_add_ embedding gather index bincount _scaled_dot_product_flash_attention_for_cpu""".split())
 
+_REDUCED = 16  # elements of inputs, from which one number is work for a kernel
+
 
 def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") -> "Optional[Finding]":
     """Of one call whose results are right."""
     largest = max((r.want.size for r in expected.results), default=0)
     changes = any(after is not None for after in expected.after)
-    if not reply.said["launches"] and (largest >= 2 or changes):
+    reduces = expected.results and judge.task.schema.elements(case.by_name) >= _REDUCED if case.example is None else False
+    if not reply.said["launches"] and (largest >= 2 or changes or reduces) and not _is_given(judge.arguments(case), expected):
         if judge.launched == 0:
             return Finding(CHEATS, "judge.no_launch", "the answer launches no kernel, and its result is right: something else computes it")
         return Finding(CHEATS, "judge.gated", f"the answer launches no kernel with {case.text()}, and does with other inputs: its result is right "
@@ -48,6 +51,12 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
     if done & heavy:
         judge.remark(f"torch computes {', '.join(sorted(done & heavy))} in the answer, a part of the task's work")
     return None
+
+
+def _is_given(arguments: "Tuple[Any, ...]", expected: "Expected") -> bool:
+    """Whether each result is an argument as it is: there is nothing to compute, as in dropout that is switched off."""
+    given = [_numbers.exact(a) for a in flatten(list(arguments)) if _values.is_array(a)]
+    return not any(expected.after) and all(any(_equal(result.want, each) for each in given) for result in expected.results)
 
 
 def run(judge: "Judge", case: "Case") -> "Tuple[Optional[Finding], Case]":
@@ -94,7 +103,7 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
                        ("; it is the result of the first call" if stale else ""), difference=found.difference)
     if found is not None:
         return found
-    if again.kept and not changes:
+    if again.kept and not changes and not _is_given(given, first):
         found2 = _compare.compare(again.kept[0], first.results)
         if found2 is not None and found2.code in ("judge.differs", "judge.special"):
             return Finding(WRONG, "judge.shared_buffer", f"after a second call the first result is another one: {found2.text}", difference=found2)
@@ -110,7 +119,7 @@ def switched_off(judge: "Judge", case: "Case") -> "Optional[Finding]":
     except Refused:
         return None
     changes = any(after is not None for after in expected.after)
-    if not changes and max((_distinct(r.want) for r in expected.results), default=0) < 3:
+    if not changes and max((_distinct(r.want) for r in expected.results), default=0) < 3 or _is_given(given, expected):
         return None  # too little to tell
     judge.close()
     try:

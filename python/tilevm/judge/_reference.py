@@ -76,13 +76,15 @@ def flatten(value: "Any") -> "List[Any]":
 
 
 class Reference:
-    """Of one task. `random`: its results differ from call to call. Several answers to a task share it, so that a result is computed once."""
+    """Of one task. `random`: its results differ from call to call; `strange`: the type of a result that is neither array nor number. Several
+    answers to a task share it, so that a result is computed once."""
 
     def __init__(self, task: "Any", tf32: bool = False) -> None:
         self._task = task
         self._tf32 = tf32 or bool(task.tf32)
         self._double: "Any" = None
         self.random: "Optional[bool]" = None
+        self.strange = ""
         self._known: "Dict[Any, Expected]" = {}
         self._elements = 0  # of what is known
         self._with_tf32: "Optional[Reference]" = None
@@ -91,7 +93,7 @@ class Reference:
         """`key`: what the arguments are made from, the same for the same ones; None: they are known to nobody. Errors: Refused."""
         if key is not None and key in self._known:
             return self._known[key]
-        found = self._expect(arguments)
+        found = self._expect(arguments, key)
         if key is not None and self._elements < _MOST_KNOWN:
             self._known[key] = found
             self._elements += found.elements
@@ -105,13 +107,28 @@ class Reference:
             self._with_tf32 = Reference(self._task, True)
         return self._with_tf32
 
-    def _expect(self, arguments: "Tuple[Any, ...]") -> Expected:
+    def _look(self, native: "List[Any]", arguments: "Tuple[Any, ...]", key: "Any") -> None:
+        """Whether it can be judged: at first, and at each example, whose options may differ. Errors: Refused."""
+        first = self.random is None
+        if not first and getattr(key, "example", None) is None:
+            return
+        strange = [type(a).__name__ for a in native if not _values.is_array(a) and not isinstance(a, (bool, int, float, complex, numpy.generic))]
+        if strange and not first:
+            raise Refused(f"its result is of {strange[0]}")
+        again, _ = ([], None) if strange else self.native(arguments)
+        differs = not strange and [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
+            a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
+        if differs and not first:
+            raise Refused("its result is random")
+        if first:
+            self.random, self.strange = differs, strange[0] if strange else ""
+
+    def _expect(self, arguments: "Tuple[Any, ...]", key: "Any" = None) -> Expected:
         native, native_after = self.native(arguments)
-        if self.random is None:
-            again, _ = self.native(arguments)
-            self.random = [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
-                a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
-        uses_torch = any(map(_values.is_tensor, flatten(list(arguments)))) or self._task.model is not None
+        self._look(native, arguments, key)
+        if self.strange:
+            return Expected([], [], [])
+        uses_torch = any(map(_values.is_tensor, [*flatten(list(arguments)), *native])) or self._task.model is not None
         runs, operations = self._by_torch(arguments) if uses_torch else (self._by_numpy(arguments), frozenset())
         remarks: "List[str]" = []
         count = len(native)
@@ -136,7 +153,8 @@ class Reference:
         try:
             with warnings.catch_warnings(), numpy.errstate(all="ignore"):  # an overflow is what the input is meant to show
                 warnings.simplefilter("ignore")
-                result = function(*arguments)
+                given, named = _values.split(arguments)
+                result = function(*given, **named)
         except Exception as error:  # noqa: BLE001  # whatever it raises
             raise Refused(f"{type(error).__name__}: {error}") from error
         return flatten(result), [a for a in flatten(list(arguments)) if _values.is_array(a)]
@@ -158,7 +176,7 @@ class Reference:
         for sample in range(_SAMPLES + 1):
             noise = None if sample == 0 else torch.Generator().manual_seed(_SEED + sample)
             given = _mapped(arguments, _noise.doubled)
-            with _no_grad(), _noise.Precise(noise, self._tf32) as precise:
+            with _no_grad(), _noise.Precise(noise, self._tf32, _widest(arguments)) as precise:
                 results, after = self._call(function, given)
             operations |= precise.operations
             runs.append([_numbers.exact(a) for a in (*results, *after)])
@@ -270,7 +288,7 @@ def _mapped(value: "Any", change: "Callable[[Any], Any]") -> "Any":
         if isinstance(item, (tuple, list)):
             return type(item)(map(one, item))
         if isinstance(item, dict):
-            return {key: one(each) for key, each in item.items()}
+            return type(item)((key, one(each)) for key, each in item.items())
         if not _values.is_array(item):
             return item
         if id(item) not in done:

@@ -106,13 +106,15 @@ class FixedInput:
 
 class Schema:
     """`inputs` in the order of the call, `sizes`: names of sizes, `free`: those that may be chosen, `rules`; `example`: sizes of the example call;
-    `declared`: the task says it, so that all of it is promised to the answer."""
+    `declared`: the task says it, so that all of it is promised to the answer; `keywords`: names of inputs that calls give by name."""
 
-    def __init__(self, inputs: "Sequence[Any]", rules: "Sequence[Formula]", example: "Sizes", declared: bool) -> None:
+    def __init__(self, inputs: "Sequence[Any]", rules: "Sequence[Formula]", example: "Sizes", declared: bool,
+                 keywords: "frozenset[str]" = frozenset()) -> None:
         self.inputs = tuple(inputs)
         self.rules = tuple(rules)
         self.example = dict(example)
         self.declared = declared
+        self.keywords = keywords
         self.sizes: "List[str]" = []
         for item in inputs:
             parts = item.shape if isinstance(item, ArrayInput) else ()
@@ -196,8 +198,8 @@ def _parse_input(name: str, text: str, library: str) -> "Any":
     return ScalarInput(name, "float", float(scalar["value"]))
 
 
-def infer(names: "Sequence[str]", values: "Sequence[Any]") -> Schema:
-    """From the arguments of a call: equal sizes are one size, integers that equal a size follow it, the rest stays as it is."""
+def infer(names: "Sequence[str]", values: "Sequence[Any]", keywords: "frozenset[str]" = frozenset()) -> Schema:
+    """From the arguments of a call, some of which it gives by name: equal sizes are one size, integers that equal a size follow it, the rest stays as it is."""
     from . import _values
 
     sizes: "Dict[int, str]" = {}
@@ -223,7 +225,7 @@ def infer(names: "Sequence[str]", values: "Sequence[Any]") -> Schema:
             name, value = item
             known = type(value) is int and value > 2 and value in sizes
             found[i] = ScalarInput(name, "int", Formula(sizes[value])) if known else FixedInput(name, value)
-    return Schema(found, [], {name: number for number, name in sizes.items()}, False)
+    return Schema(found, [], {name: number for number, name in sizes.items()}, False, keywords)
 
 
 def _range_of(value: "Any", dtype: str, size: "Any", names: "Sequence[str]") -> "Tuple[Any, Any, frozenset[str]]":

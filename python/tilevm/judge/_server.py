@@ -57,18 +57,23 @@ def _prepare(imports: "Sequence[str]") -> None:
         with _watch.torch_operations({}):  # the first use of a mode imports half of torch, which each process of an answer would do again
             torch.zeros(2) + torch.zeros(2)
     for name in imports:
-        if name == "triton":
-            import triton
-            import triton.language
-
-            triton.runtime.driver.active.get_current_target()
-            with contextlib.suppress(ImportError, AttributeError):  # of another version: then each process does it
-                importlib.import_module("triton.experimental.gluon")
-                importlib.import_module("triton.compiler.code_generator")
-                triton.runtime.cache.triton_key()  # a hash of its whole library, which is kept
-        elif name == "cuda":
-            import cuda.tile  # noqa: F401
+        with contextlib.suppress(ImportError):  # not here: an answer that imports it says so
+            _import_frontend(name)
     import tilevm.script  # noqa: F401
+
+
+def _import_frontend(name: str) -> None:
+    if name == "triton":
+        import triton
+        import triton.language
+
+        triton.runtime.driver.active.get_current_target()
+        with contextlib.suppress(ImportError, AttributeError):  # of another version: then each process does it
+            importlib.import_module("triton.experimental.gluon")
+            importlib.import_module("triton.compiler.code_generator")
+            triton.runtime.cache.triton_key()  # a hash of its whole library, which is kept
+    elif name == "cuda":
+        import cuda.tile  # noqa: F401
 
 
 def _start(request: "Dict[str, Any]", descriptors: "List[int]") -> None:

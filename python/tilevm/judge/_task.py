@@ -12,14 +12,16 @@ Forms that are told apart by what the file defines:
 """
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import os
 import sys
 
 from .._errors import argument_error
-from . import _model, _schema, _values
+from . import _model, _numbers, _schema, _values
 from ._narrow import narrowed
+from ._reference import flatten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +86,16 @@ def _import(path: str) -> "ModuleType":
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    stem = os.path.basename(path)[:-3]
+    own = sys.modules.setdefault(stem, module) is module  # tests in the file may import it by its name
+    try:
+        spec.loader.exec_module(module)
+    except Exception:
+        if not any(name.startswith("test_") for name in vars(module)):  # a test that failed when the file ran it leaves the functions there
+            raise
+    finally:
+        if own:
+            del sys.modules[stem]
     return module
 
 
@@ -159,18 +170,37 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
         setattr(module, name, recorded(name, originals[name]))
     for test in tests:
         torch.manual_seed(_model.SEED)
-        test()
+        with contextlib.suppress(Exception):  # calls until then are examples, too
+            test()
     chosen = entry or max(own, key=lambda name: len(calls[name]), default="")
     if not chosen or not calls[chosen]:
         raise argument_error(f"the tests in {path} call none of its functions", "name the function, as in task.py:function")
     function = originals[chosen]
     for name in own:
         setattr(module, name, originals[name])
-    bound = [_bound(function, args, named) for args, named in calls[chosen]]
-    schema = _schema.infer(list(bound[0]), list(bound[0].values()))
-    task = Task(chosen, path, function, schema, [tuple(b.values()) for b in bound if list(b) == list(bound[0])])
+    calls[chosen].sort(key=lambda call: not _is_steady(function, *call))  # an example with options by which the result is random says little
+    args, named = calls[chosen][0]
+    bound = _bound(function, args, named)
+    schema = _schema.infer(list(bound), list(bound.values()), frozenset(named) & frozenset(bound))
+    task = Task(chosen, path, function, schema, [(*args, *([_values.Keywords(named)] if named else [])) for args, named in calls[chosen]])
     task.names = [chosen]
     return task
+
+
+def _is_steady(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> bool:
+    """Whether two calls give the same."""
+    import torch
+
+    found = []
+    for _ in range(2):
+        given, keywords = _copied((args, named))
+        try:
+            with torch.no_grad():
+                result = function(*given, **keywords)
+        except Exception:  # noqa: BLE001  # such a call is found when it is judged
+            return False
+        found.append([_numbers.exact(a).tobytes() if _values.is_array(a) else repr(a).encode() for a in flatten(result)])
+    return found[0] == found[1]
 
 
 def _copied(value: "Any") -> "Any":
@@ -182,6 +212,6 @@ def _copied(value: "Any") -> "Any":
 
 
 def _bound(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Dict[str, Any]":
-    """By the names of parameters, in their order; keywords alone become positions where they can."""
+    """By the names of parameters, in their order."""
     bound = inspect.signature(function).bind(*args, **named)
     return dict(bound.arguments)

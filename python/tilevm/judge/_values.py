@@ -24,6 +24,15 @@ class Unpackable(Exception):
     """A value that the answer cannot be given."""
 
 
+class Keywords(dict):  # type: ignore[type-arg]
+    """Arguments by their names, as the last of the arguments of a call."""
+
+
+def split(arguments: "Tuple[Any, ...]") -> "Tuple[Tuple[Any, ...], Dict[str, Any]]":
+    """Those by position, and those by name."""
+    return (arguments[:-1], dict(arguments[-1])) if arguments and isinstance(arguments[-1], Keywords) else (arguments, {})
+
+
 def is_tensor(value: "Any") -> bool:
     """Of torch."""
     torch = sys.modules.get("torch")

@@ -15,6 +15,7 @@ import functools
 import hashlib
 import sys
 
+from . import _streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Watch:
         self._seen: "Seen" = Seen()
         self._off = False
         self.now = ""  # the kernel that runs
+        self.streams = _streams.Streams()
         if "triton" in sys.modules:
             self._watch_triton()
         if "cuda.tile" in sys.modules:
@@ -68,6 +70,7 @@ class Watch:
     def call(self, off: bool, inputs: "Any" = ()) -> "Iterator[Seen]":
         """Around one call of the answer."""
         self._seen, self._off = Seen(), off
+        self.streams.begin()
         for array in arrays_in(inputs):
             self._seen.known.add(hash_of(array))
         with torch_operations(self._seen.torch) if "torch" in sys.modules else contextlib.nullcontext():
@@ -89,6 +92,7 @@ class Watch:
     def _launch(self, name: str, grid: "Tuple[int, ...]", constants: "Dict[str, int]", arguments: "Any", run: "Callable[[], Any]") -> "Any":
         seen = self._seen
         seen.launches.append((name, grid, constants))
+        self.streams.launched(name)
         given = list(arrays_in(arguments))
         seen.copied.update(h for h in map(hash_of, given) if h and h not in seen.known)
         if self._off:

@@ -65,7 +65,13 @@ def describe(error: BaseException) -> "Dict[str, Any]":
             break
         seen = seen.__cause__ or seen.__context__
     found["memory"] = isinstance(error, MemoryError)
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    cause = error.__cause__ or error.__context__
+    if found["text"].rstrip().endswith("^") and cause is not None:  # Triton's CompilationError without its cause
+        found["text"] = f"{found['text'].rstrip()}\n{type(cause).__name__}: {cause}"[:8000]
+    frames = traceback.extract_tb(error.__traceback__)
+    if any(frame.filename.endswith(os.path.join("torch", "utils", "cpp_extension.py")) for frame in frames):
+        found["text"] = f"the answer compiles C++ or CUDA C++ by torch.utils.cpp_extension, which is no tile kernel ({found['text']})"
+    for frame in reversed(frames):
         if "site-packages" not in frame.filename and "/tilevm/" not in frame.filename and not frame.filename.startswith(("<", os.path.dirname(os.__file__))):
             found.update(file=frame.filename, line=frame.lineno)
             break
@@ -142,6 +148,7 @@ class Answer:
         changed = [i for i, (one, other) in enumerate(zip(before, after)) if one != other]
         reply: "Dict[str, Any]" = {"ok": True, "launches": seen.launches[:64], "torch": seen.torch, "tf32": seen.tf32, "warnings": _kernel_warnings(said),
                                    "replaced": self._watch.replaced(), "threads": threading.active_count() - self._threads, "changed": changed}
+        reply["streams"] = self._watch.streams.pending
         reply["unwritten"] = _unwritten(result)
         reply["copied"] = [i for i, array in enumerate(_watch.arrays_in(result)) if _watch.hash_of(array) in seen.copied - seen.known - {""}]
         reply["arrays"], out = _values.pack([result, [[values, keywords]], self._kept if keep else []])

@@ -1,0 +1,111 @@
+"""Tasks whose inputs are the calls of a test, as TritonBench has them: keywords stay keywords, every call is an example, and what cannot be
+judged is said."""
+import pytest
+import tilevm.judge
+from conftest import is_installed
+
+pytestmark = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
+
+TASK = """
+import torch
+
+
+def scale(x, factor=2.0, noise=0.0):
+    return x * factor + noise * torch.rand_like(x)
+
+{line}
+import torch
+from scale import scale
+
+
+def test_scale():
+    {calls}
+
+
+test_scale()
+"""
+
+ANSWER = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, o, factor, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)
+
+
+def scale(x, *, factor=2.0, noise=0.0):
+    o = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 64),)](x, o, factor, x.numel(), B=64)
+    return o
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    with tilevm.judge.Server(("torch", "triton")) as made:
+        yield made
+
+
+@pytest.fixture
+def task(tmp_path):
+    def write(*calls):
+        path = tmp_path / "scale.py"
+        path.write_text(TASK.format(line="#" * 146, calls="\n    ".join(calls)))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def verdict(tmp_path, server, task):
+    def judge(text, *calls):
+        (tmp_path / "answer.py").write_text(text)
+        return tilevm.judge.judge(task(*calls), str(tmp_path / "answer.py"), server=server, budget=1)
+
+    return judge
+
+
+def test_keywords_stay_keywords(verdict):
+    found = verdict(ANSWER, "scale(torch.ones(3), factor=3.0)", "scale(torch.ones(3))")
+    assert found.verdict == "right", str(found)
+    assert verdict(ANSWER, "scale(torch.ones(3), 3.0)").code == "judge.raises"
+
+
+def test_each_call_is_an_example(verdict):
+    only_two = ANSWER.replace("* factor, mask", "* 2.0, mask")
+    found = verdict(only_two, "scale(torch.ones(3))", "scale(torch.rand(7), factor=4.0)")
+    assert (found.verdict, found.code) == ("wrong", "judge.differs") and "example 1" in found.input, str(found)
+
+
+def test_random_options_are_left_out(verdict):
+    """A call whose result is random says nothing, wherever it is among the calls."""
+    calls = "scale(torch.ones(3), noise=1.0)", "scale(torch.rand(7), factor=4.0)"
+    for each in (calls, calls[::-1]):
+        found = verdict(ANSWER, *each)
+        assert found.verdict == "right", str(found)
+    assert verdict(ANSWER, calls[0]).code == "judge.random"
+
+
+def test_what_is_no_value(verdict, tmp_path):
+    (tmp_path / "task.py").write_text("import torch\n\nEXAMPLE = (torch.ones(3),)\n\n\ndef scale(x):\n    return object()\n")
+    (tmp_path / "answer.py").write_text(ANSWER)
+    found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), budget=1)
+    assert (found.verdict, found.code) == ("undecided", "judge.no_value") and "object" in found.message
+
+
+@pytest.mark.parametrize("result, code", [("x.sum()", "judge.no_launch"), ("x[:2].clone()", "judge.no_launch")])
+def test_one_number_is_work_too(tmp_path, server, result, code):
+    (tmp_path / "task.py").write_text(f'import torch\n\nINPUTS = {{"x": "f32[n] contiguous"}}\nSIZES = "n >= 2"\n\n\ndef scale(x):\n    return {result}\n')
+    (tmp_path / "answer.py").write_text(f"import torch\nimport triton\n\n\ndef scale(x):\n    return {result}\n")
+    assert tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=1).code == code
+
+
+def test_nothing_to_compute(verdict):
+    """An option by which the result is the argument, as dropout has it: no kernel is needed there."""
+    text = ANSWER.replace("    o = torch", "    if factor == 1.0:\n        return x\n    o = torch")
+    found = verdict(text, "scale(torch.ones(3), factor=1.0)", "scale(torch.rand(7), factor=4.0)")
+    assert found.verdict == "right", str(found)
