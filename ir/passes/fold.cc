@@ -121,7 +121,8 @@ std::optional<uint64_t> FoldInteger(const Op& op, absl::Span<const uint64_t> ope
 std::optional<uint64_t> FoldFloat(const Op& op, absl::Span<const uint64_t> operands) {
   const Elem from = op.operand(0)->type().elem(), to = op.result(0)->type().elem();
   if (IToFOp::Is(&op)) {
-    constexpr int64_t kExact = int64_t{1} << 53;  // a double holds every integer up to it, so that there is one rounding
+    constexpr int64_t kExact = int64_t{1}
+                               << 53;  // a double holds every integer up to it, so that there is one rounding
     const bool is_signed = IToFOp(op).signedness() == Signedness::kSigned;
     const int64_t value = is_signed ? AsSigned(operands[0], WidthOf(op.operand(0))) : static_cast<int64_t>(operands[0]);
     if (from == Elem::kI4 || value > kExact || value < (is_signed ? -kExact : 0)) return std::nullopt;
