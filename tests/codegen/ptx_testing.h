@@ -32,12 +32,14 @@ struct CompiledText {
   bool persistent = false;  // hardware blocks of a kernel go through the grid
 };
 
-// One GPU of each kind in the table: what differs in nothing that codegen asks gets the same code (targets_ptx_test.cc has them all).
+// One GPU of each kind in the table: what differs in nothing that codegen asks gets the same code (targets_ptx_test.cc has them all). A number is
+// there once: it stands for the first of its rows.
 inline std::vector<int> AllSms() {
   std::vector<int> sms;
   std::set<std::pair<uint32_t, uint32_t>> kinds;
   for (const Target& target : AllTargets()) {
-    if (kinds.insert({target.features, target.shared_bytes}).second) sms.push_back(target.sm);
+    const bool is_new = kinds.insert({target.features, target.shared_bytes}).second;
+    if (is_new && (sms.empty() || sms.back() != target.sm)) sms.push_back(target.sm);
   }
   return sms;
 }
