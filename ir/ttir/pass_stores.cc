@@ -103,10 +103,6 @@ int TokenAt(const Op& load) {
   return -1;
 }
 
-}  // namespace
-
-namespace {
-
 // The load waits for `token`; what waited for the load waits for what it waited for, too.
 void WaitFor(Module* module, Op* load, Value* token) {
   Value *before = AccessOp(*load).token(), *loaded = AccessOp(*load).result_token();

@@ -21,7 +21,7 @@ constexpr int kLaneShift = 16;  // of a lane's number in an address
 
 int64_t CountOf(const ir::Value* constant) { return static_cast<int64_t>(*ir::SplatOf(constant)); }
 
-// A load of so many registers from a column (i32).
+// Loads `registers` registers, the first from `column` (i32).
 Registers Load(Emitter& e, absl::string_view shape, int64_t registers, llvm::Type* type, llvm::Value* column) {
   auto& b = e.b();
   const std::string kind = type->isFloatTy() ? "=f" : "=r";

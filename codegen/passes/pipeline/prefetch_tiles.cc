@@ -36,9 +36,9 @@ constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take 
 constexpr int kMostAhead = 2;         // iterations
 constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
-// Of a thread beside the tiles that live, in a loop that multiplies: fragments and addresses.
+// Registers of a thread for fragments and addresses, in a loop that multiplies.
 constexpr int64_t kBesideTiles = tuning::kFragmentRegisters;
-// The same where ptxas does best. Two blocks that fit then are kept: what they overlap is worth more than loads that come early (operands of 4 bits,
+// The fewest that ptxas needs for them. Two blocks that fit then are kept: what they overlap is worth more than loads that come early (operands of 4 bits,
 // 64x128x64 on an H200: 623 us in two blocks, 922 in one that loads early).
 constexpr int64_t kLeastBesideTiles = kBesideSums;
 constexpr int64_t kMostOfThread = 255, kWordsOfAddress = 2;

@@ -164,7 +164,7 @@ Masks Join(std::initializer_list<Masks> parts) {
   return all;
 }
 
-// Of 128 rows: lanes and two bits of the warp's number are rows, registers columns. Of 64 rows each warp has 16: two neighbours of a row and those
+// With 128 rows, lanes and two bits of the warp's number are rows, and registers are columns. Of 64 rows each warp has 16: two neighbours of a row and those
 // eight rows below are registers, four lanes have eight columns, and eight lanes rows.
 Layout Tcgen05::ResultLayoutOf(const StagedMmaPlan& p) const {
   const int64_t n = p.n, columns = p.group_columns();
