@@ -1,4 +1,4 @@
-// Values of 16 bits that lie two in a word, and quotients: what they take in instructions and registers.
+// Values of 16 bits that lie two in a word, pairs of f32, and quotients: what they take in instructions and registers.
 #include <string>
 
 #include "absl/strings/match.h"
@@ -58,6 +58,21 @@ TEST(HalvesPtx, QuotientsShareReciprocalAndTest) {
   const size_t rounded = c.ptx.find("cvt.rn.bf16x2.f32");
   EXPECT_LT(first, rounded);
   EXPECT_LT(rounded, second);
+}
+
+// 32 elements in each of 128 threads. GPUs of sm_12x take PTX for pairs, too, but their machine code has none.
+TEST(HalvesPtx, FloatsInPairs) {
+  const std::string text = Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %p = mulf %w, %w
+  %f = fma %p, %w, %w
+  %q = mulf %f, %f flush_to_zero
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)");
+  const CompiledText pairs = Aligned(text, 100);
+  EXPECT_EQ(Count(pairs.ptx, "mul.rn.f32x2"), 16);
+  EXPECT_EQ(Count(pairs.ptx, "fma.rn.f32x2"), 16);
+  EXPECT_EQ(Count(pairs.ptx, "mul.rn.ftz.f32"), 32);
+  for (const int sm : {90, 120}) EXPECT_EQ(Count(Aligned(text, sm).ptx, "f32x2"), 0);
 }
 
 std::string Shares(const char* power) {

@@ -53,7 +53,7 @@ void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
     return e.Set(op.result(0), EmitExponentials(e, op, e.regs(op.operand(0))));
   }
   if (Registers narrow = NarrowQuotients(e, op); !narrow.empty()) return e.Set(op.result(0), std::move(narrow));
-  if (Registers halves = EmitOnHalves(e, op, fn); !halves.empty()) return e.Set(op.result(0), std::move(halves));
+  if (Registers pairs = EmitOnPairs(e, op, fn); !pairs.empty()) return e.Set(op.result(0), std::move(pairs));
   const size_t equal = EqualRegisters(e, op.result(0));
   for (size_t r = 0; r < n && !e.refused(); ++r) {
     if (r % equal != 0) {
