@@ -3,7 +3,8 @@
 
     examples.py CHECKOUT [--check=full] [--jobs=N] [--json=FILE] [--record=FOLDER] [NAME…]
 
-CHECKOUT is a checkout of NVIDIA/tilus; its package is used, too. Each example runs in a process of its own: several replace the target. Prints one line for each: `ok`, `wrong`, or the error. --record writes the launches of each to a folder (recorder.py), for gpu_check. Needs
+CHECKOUT is a checkout of NVIDIA/tilus; its package is used, too. Each example runs in a process of its own: several replace the target.
+Prints one line for each: `ok`, `wrong`, or the error. --record writes the launches of each to a folder (recorder.py), for gpu_check. Needs
 torch, and this package's tilevm on the path.
 """
 import argparse

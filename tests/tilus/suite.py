@@ -3,9 +3,10 @@
 
     suite.py CHECKOUT [--check=full] [--capability=9.0] [--seconds=N] [--jobs=N] [--apart=WORD] [--json=FILE] [--markdown] [NAME…]
 
-CHECKOUT is a checkout of NVIDIA/tilus; its package is used, too. Each file runs in a process of its own, under `python -m tilevm.tilus`. A file
-that asks for a GPU of capability 10.0 gets one. Of files whose name has --apart's word each test runs in a process of its own. A test is refused if tilevm says that it cannot run its program (`error[tilus.…]`). Left out are
-the example programs, which examples.py runs at small sizes, and the tests of the documentation's pages, which have no kernels.
+CHECKOUT is a checkout of NVIDIA/tilus; its package is used, too. Each file runs in a process of its own, under `python -m tilevm.tilus`. A
+file that asks for a GPU of capability 10.0 gets one. Of files whose name has --apart's word each test runs in a process of its own. A test
+is refused if tilevm says that it cannot run its program (`error[tilus.…]`). Left out are the example programs, which examples.py runs at
+small sizes, and the tests of the documentation's pages, which have no kernels.
 """
 import argparse
 import concurrent.futures
