@@ -206,16 +206,22 @@ def compare(module, name, arguments):
     close(getattr(module, f"{name}_tilus")(**copies()), getattr(module, f"{name}_torch")(**copies()), 1e-2)
 
 
-def numbers_of(dtype):
-    """All numbers of a float type of less than eight bits."""
+def rounded(value, dtype):
+    """The nearest numbers of a float type of less than eight bits; of two that are equally near, that of the even code."""
+    import torch
+
     e, m = dtype.exponent_nbits, dtype.mantissa_nbits
     bias = (1 << (e - 1)) - 1
-    sizes = [c * 2.0 ** (1 - bias - m) if c < 1 << m else ((c & ((1 << m) - 1)) + (1 << m)) * 2.0 ** ((c >> m) - bias - m) for c in range(1 << (e + m))]
-    return sorted(sizes + [-n for n in sizes])
+    sizes = torch.tensor([c * 2.0 ** (1 - bias - m) if c < 1 << m else ((c & ((1 << m) - 1)) + (1 << m)) * 2.0 ** ((c >> m) - bias - m)
+                          for c in range(1 << (e + m))])
+    distance = (value.abs()[..., None] - sizes).abs()
+    nearest = distance == distance.amin(-1, keepdim=True)
+    even = 2 - torch.arange(len(sizes)) % 2
+    return sizes[(nearest * even).argmax(-1)].copysign(value)
 
 
 def quantized(module, odd):
-    """Against torch, with weights that are quantized there: to integers, and to the nearest float of six bits."""
+    """Against torch, with weights that are quantized there: to integers, and to floats of six bits."""
     import torch
 
     from tilus import float6_e3m2, int4b
@@ -230,8 +236,7 @@ def quantized(module, odd):
         if dtype.is_integer():
             codes = torch.clamp(torch.round(groups / scales), float(dtype.min_value), float(dtype.max_value))
         else:
-            grid = torch.tensor(numbers_of(dtype))
-            codes = grid[(groups / scales)[..., None].sub(grid).abs().argmin(-1)]
+            codes = rounded(groups / scales, dtype)
         close(layer(a), a.float() @ (codes * scales).reshape(k, n), 3e-2)
 
 
