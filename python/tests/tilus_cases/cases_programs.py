@@ -18,7 +18,7 @@ MISTAKES = [
     ("double_buffer", "self.sync()", 1, "pass", "vm.missing_token"),
     ("double_buffer", "self.copy_async_commit_group()", 1, "pass", "vm.missing_token"),
     ("split_k", "self.lock_semaphore(turn, value=self.blockIdx.z)", 0, "pass", "vm.race"),
-    ("split_k", "self.lock_semaphore(turn, value=self.blockIdx.z)", 0, "self.lock_semaphore(turn, value=1)", "vm.race"),
+    ("split_k", "self.lock_semaphore(turn, value=self.blockIdx.z)", 0, "self.lock_semaphore(turn, value=1)", "vm.deadlock"),
     ("split_k", "self.sync()", 0, "pass", "vm.race"),
     ("softmax", "self.sync()", 0, "pass", "vm.missing_token"),
     ("softmax", "self.sync()", 1, "pass", "vm.missing_token"),
