@@ -16,7 +16,7 @@ namespace tile::codegen {
 
 class CopyRing;
 class OverlappedProducts;
-// Per value, per register. Tokens have none.
+// Of each value (emit/context/carried.h).
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
 
 struct ControlStack {
