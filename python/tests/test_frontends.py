@@ -172,6 +172,9 @@ def test_autotune_of_a_kernel_that_works_in_place(run):
         assert run(DOUBLE % "", "-m", "tilevm.triton", *words) == "[2.0] 99.0\n" + told
     assert run(DOUBLE % ", restore_value=['x']", "-m", "tilevm.triton") == "[2.0] 99.0\n"
     assert run(DOUBLE % "", "-m", "tilevm.triton", "--tune=first") == "[2.0] 99.0\n"
+    one_by_one = ", restore_value=['x'], prune_configs_by={'early_config_prune': lambda configs, nargs, **meta: (c for c in configs)}"
+    for words in ((), ("--tune=first",)):
+        assert run(DOUBLE % one_by_one, "-m", "tilevm.triton", *words) == "[2.0] 99.0\n"
 
 
 ADDS = """
