@@ -352,7 +352,8 @@ TEST(Run, ExtremaOfThree) {
 }
 
 TEST(Run, ExtremaOfIntegersAndZero) {
-  const std::string numbers = "mov.b32 %r8, -5;\nmov.b32 %r9, 3;\nmov.b32 %r10, 0x0002FFFE;\nmov.b32 %r11, 0xFFFF0001;\n";
+  const std::string numbers =
+      "mov.b32 %r8, -5;\nmov.b32 %r9, 3;\nmov.b32 %r10, 0x0002FFFE;\nmov.b32 %r11, 0xFFFF0001;\n";
   const auto stored = [&](absl::string_view text) { return Stored(absl::StrCat(numbers, text)); };
   EXPECT_EQ(stored("min.s32 %r7, %r8, %r9;\n"), 0xFFFFFFFBu);
   EXPECT_EQ(stored("min.relu.s32 %r7, %r8, %r9;\n"), 0u);
