@@ -196,9 +196,14 @@ def _layouts(schema: "Schema") -> "List[str]":
     return [name for name in LAYOUTS if (rank >= 2 or name in ("step", "offset", "expanded")) and (any_stride or name not in ("transposed", "step"))]
 
 
+def _kind(item: ArrayInput) -> "Tuple[Any, ...]":
+    """What elements of an array may be: only one that promises the same can stand for it."""
+    return item.dtype, repr(item.low), repr(item.high), item.other, item.words - {"contiguous", "rows"}
+
+
 def _may_alias(schema: "Schema") -> bool:
     arrays = [item for item in schema.inputs if isinstance(item, ArrayInput)]
-    keys = [(a.dtype, tuple(map(repr, a.shape)), repr(a.low), repr(a.high)) for a in arrays if "inout" not in a.words]
+    keys = [(_kind(a), tuple(map(repr, a.shape))) for a in arrays if "inout" not in a.words]
     return schema.declared and len(set(keys)) < len(keys)
 
 
@@ -213,11 +218,12 @@ def build(schema: "Schema", case: Case, examples: "List[Tuple[Any, ...]]") -> "T
     for number, item in enumerate(schema.inputs):
         generator = numpy.random.default_rng([case.seed, number])
         if isinstance(item, ArrayInput):
-            key = item.dtype, tuple(part.at(case.by_name) for part in item.shape), repr(item.low), repr(item.high)
-            if case.aliased and key in known:
+            shape = tuple(part.at(case.by_name) for part in item.shape)
+            key = _kind(item), shape
+            if case.aliased and key in known and "inout" not in item.words:
                 made.append(known[key])
                 continue
-            made.append(_array(item, case, key[1], generator))
+            made.append(_array(item, case, shape, generator))
             known[key] = made[-1]
         elif isinstance(item, ScalarInput):
             made.append(_scalar(item, case, generator))

@@ -90,13 +90,15 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
     try:
         judge.close()  # a new process, without results of earlier calls
         once = judge.call(given, keep=True)
-        found = _findings.of_reply(once.said, once.results, once.after, first, judge.names, case)
+        found, first = judge.examined(given, first, once, case)
         if found is not None:  # this input was not tried before
             return found
         again = judge.call(given2, into=True, keep=True)
+        found, second = judge.examined(given2, second, again, other)
     except Failed as failed:
         return failed.finding
-    found = _findings.of_reply(again.said, again.results, again.after, second, judge.names, other)
+    except Refused:
+        return None
     if found is not None and found.verdict == WRONG and found.code == "judge.differs":
         stale = _compare.compare(again.results, first.results) is None
         return Finding(CHEATS, "judge.kept", f"at a second call with other values in the same arrays {found.message}" +
