@@ -56,6 +56,7 @@ class Judge:
         self.kernels: "Dict[str, None]" = {}
         self.constants: "set[int]" = set()  # of the answer's text and of its launches: sizes around them are tried
         self.done: "List[Case]" = []
+        self._refused_examples = 0
         self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
         self.declined: "List[Finding]" = []
         self._times: "List[float]" = []
@@ -205,6 +206,9 @@ class Judge:
             except Refused as refused:
                 self.refused += 1
                 self._why = str(refused)
+                self._refused_examples += case.example is not None
+                if self._refused_examples == len(self.task.examples) > 0 and not self.done:
+                    break  # it refuses what its own test gives it
                 continue
             if self.reference.strange:
                 return Finding(UNDECIDED, "judge.no_value", f"the task's result is of type {self.reference.strange}, neither an array nor a number"), None

@@ -123,7 +123,9 @@ def _more(name: str, result: Any, magnitude: Any, arguments: Any) -> Any:
         if isinstance(magnitude, (tuple, list)):
             magnitude = magnitude[0]
         count = _terms(name, tensors, result)
-        return magnitude * (1 + math.sqrt(count))
+        # Places between pixels are numbers of float32: where they err by a last digit, so do weights.
+        places = max(x.shape[2:], default=0) if name.startswith("upsample") and x is not None else 0
+        return magnitude * (1 + math.sqrt(count) + places)
     if name == "logspace":
         return result.abs() * (2 + 4 * result.abs().clamp(min=1e-300).log().abs())
     if x is None or not x.is_floating_point():

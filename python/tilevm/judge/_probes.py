@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 
-from . import _compare, _findings, _numbers, _values
+from . import _compare, _numbers, _values
 from ._findings import Finding
 from ._np import numpy
 from ._reference import Refused, flatten
@@ -72,7 +72,7 @@ def run(judge: "Judge", case: "Case") -> "Tuple[Optional[Finding], Case]":
 
 def plain(case: "Case") -> "Case":
     """The same sizes with usual values."""
-    return dataclasses.replace(case, layout="contiguous", values="normal", aliased=False)
+    return dataclasses.replace(case, layout="contiguous", values="normal", aliased=False, only=None)
 
 
 def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
