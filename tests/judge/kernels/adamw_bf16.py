@@ -1,5 +1,4 @@
 """A step of AdamW on bfloat16 parameters, in place."""
-import torch
 import triton
 import triton.language as tl
 
@@ -25,7 +24,9 @@ def reference(p, g, m, v, lr, decay, step):
 
 
 BUGS = [
-    ("rounding", "(p * (1 - lr * decay) - step).to(tl.bfloat16)", "((p * (1 - lr * decay) - step).to(tl.int32, bitcast=True) & 0xFFFF0000).to(tl.float32, bitcast=True).to(tl.bfloat16)"),
+    ("rounding",
+     "(p * (1 - lr * decay) - step).to(tl.bfloat16)",
+     "((p * (1 - lr * decay) - step).to(tl.int32, bitcast=True) & 0xFFFF0000).to(tl.float32, bitcast=True).to(tl.bfloat16)"),
     ("argument", "1 - 0.95**step, B=256", "1 - 0.95, B=256"),
     ("missing store", "    tl.store(v_ptr + i, v, mask=live)\n", ""),
     ("formula", "tl.sqrt(v / c2) + 1e-6", "tl.sqrt(v / c2 + 1e-6)"),

@@ -43,7 +43,14 @@ BUGS = [
     ("loop", "for j in range(0, block):", "for j in range(0, block - 1):"),
     ("tie", "    keep = (x > 0) & (i < n)", "    keep = (x >= 0) & (i < n)"),
     ("race", "    if block == blocks - 1:\n", "    if block >= 0:\n"),
-    ("stride", "c_ptr, n, s, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    x = tl.load(x_ptr + i * s,", "c_ptr, n, s, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    x = tl.load(x_ptr + i,"),
+    ("stride",
+     "c_ptr, n, s, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    x = tl.load(x_ptr + i * s,",
+     "c_ptr, n, s, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n    x = tl.load(x_ptr + i,"),
     ("order", "place = before + tl.cumsum(keep.to(tl.int32), 0) - 1", "place = before + tl.sum(keep.to(tl.int32), 0) - tl.cumsum(keep.to(tl.int32), 0)"),
 ]
-EQUIVALENT = [("keep = (x > 0) & (i < n)", "keep = x > 0"), ("before = 0\n    for j in range(0, block):\n        before += tl.load(c_ptr + j)", "before = 0\n    for j in range(0, block):\n        before = tl.load(c_ptr + j) + before")]
+EQUIVALENT = [
+    ("keep = (x > 0) & (i < n)",
+     "keep = x > 0"),
+    ("before = 0\n    for j in range(0, block):\n        before += tl.load(c_ptr + j)",
+     "before = 0\n    for j in range(0, block):\n        before = tl.load(c_ptr + j) + before"),
+]

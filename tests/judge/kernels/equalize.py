@@ -50,7 +50,14 @@ BUGS = [
     ("race", "    tl.atomic_add(counts_ptr + v, 1, mask=live)", "    tl.store(counts_ptr + v, tl.load(counts_ptr + v, mask=live) + 1, mask=live)"),
     ("rounding", "* 255 + span // 2) // span", "* 255) // span"),
     ("constant", "total - first, 0) * 255", "total - first, 0) * 256"),
-    ("kept", "counts = torch.zeros(256, device=image.device, dtype=torch.int32)", "counts = KEPT.setdefault('counts', torch.zeros(256, device=image.device, dtype=torch.int32))"),
+    ("kept",
+     "counts = torch.zeros(256, device=image.device, dtype=torch.int32)",
+     "counts = KEPT.setdefault('counts', torch.zeros(256, device=image.device, dtype=torch.int32))"),
     ("first", "tl.where(total > 0, total, n)", "tl.where(total >= 0, total, n)"),
 ]
-EQUIVALENT = [("first = tl.min(tl.where(total > 0, total, n), 0)", "first = tl.min(tl.where(counts > 0, total, n), 0)"), ("tl.maximum(total - first, 0) * 255", "255 * tl.maximum(total - first, 0)")]
+EQUIVALENT = [
+    ("first = tl.min(tl.where(total > 0, total, n), 0)",
+     "first = tl.min(tl.where(counts > 0, total, n), 0)"),
+    ("tl.maximum(total - first, 0) * 255",
+     "255 * tl.maximum(total - first, 0)"),
+]

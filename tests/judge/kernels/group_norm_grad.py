@@ -65,4 +65,9 @@ BUGS = [
     ("count", "mean_gh = tl.sum(sum_gh, 0) / count", "mean_gh = tl.sum(sum_gh, 0) / (count - 1)"),
     ("grid", "grad_kernel[(n, groups)]", "grad_kernel[(n, 1)]"),
 ]
-EQUIVALENT = [("1 / tl.sqrt(tl.sum(square, 0) / count + eps)", "tl.rsqrt(tl.sum(square, 0) / count + eps)"), ("sum_gh += g * (x - mean) * rstd", "sum_gh += (x - mean) * (g * rstd)")]
+EQUIVALENT = [
+    ("1 / tl.sqrt(tl.sum(square, 0) / count + eps)",
+     "tl.rsqrt(tl.sum(square, 0) / count + eps)"),
+    ("sum_gh += g * (x - mean) * rstd",
+     "sum_gh += (x - mean) * (g * rstd)"),
+]

@@ -30,7 +30,9 @@ def reference(x, offsets):
 
 
 BUGS = [
-    ("mask", "total += tl.sum(tl.exp(tl.load(x_ptr + i * sx, mask=i < end, other=-float(\"inf\")) - top), 0)", "total += tl.sum(tl.exp(tl.load(x_ptr + i * sx, mask=i < end, other=0.0) - top), 0)"),
+    ("mask",
+     'total += tl.sum(tl.exp(tl.load(x_ptr + i * sx, mask=i < end, other=-float("inf")) - top), 0)',
+     "total += tl.sum(tl.exp(tl.load(x_ptr + i * sx, mask=i < end, other=0.0) - top), 0)"),
     ("race", "tl.store(o_ptr + i, tl.exp(x - top) / total, mask=i < end)", "tl.store(o_ptr + i, tl.exp(x - top) / total, mask=i <= end)"),
     ("init", "o = torch.zeros(x.shape[0],", "o = torch.empty(x.shape[0],"),
     ("special", "        top = tl.maximum(top, tl.max(tl.load(x_ptr + i * sx, mask=i < end, other=-float(\"inf\")), 0))", "        top = 0.0"),

@@ -44,8 +44,7 @@ def unit_kernel(x_ptr, o_ptr, s_ptr, n, B: tl.constexpr):
 
 def reference(w, u):
     m, n = w.shape
-    new = lambda size: torch.empty(size, device=w.device, dtype=torch.float32)
-    v, t, o, sigma, other = new(n), new(m), new(m), new(()), new(())
+    v, t, o, sigma, other = (torch.empty(size, device=w.device, dtype=torch.float32) for size in (n, m, m, (), ()))
     left_kernel[(triton.cdiv(n, 32),)](w, u, v, m, n, w.stride(0), w.stride(1), R=32, C=32)
     unit_kernel[(1,)](v, v, other, n, B=64)
     right_kernel[(triton.cdiv(m, 32),)](w, v, t, m, n, w.stride(0), w.stride(1), R=32, C=32)

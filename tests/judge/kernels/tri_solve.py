@@ -13,15 +13,15 @@ def solve_kernel(l_ptr, b_ptr, y_ptr, n, k, l0, l1, b0, b1, R: tl.constexpr, C: 
         row = start + lane
         acc = tl.load(b_ptr + row[:, None] * b0 + col[None, :] * b1, mask=(row < n)[:, None] & live[None, :], other=0.0)
         for j in range(0, start):
-            l = tl.load(l_ptr + row * l0 + j * l1, mask=row < n, other=0.0) * 0.125
+            low = tl.load(l_ptr + row * l0 + j * l1, mask=row < n, other=0.0) * 0.125
             y = tl.load(y_ptr + j * k + col, mask=live, other=0.0)
-            acc -= l[:, None] * y[None, :]
+            acc -= low[:, None] * y[None, :]
         for t in range(0, R):
             j = start + t
             d = tl.load(l_ptr + j * l0 + j * l1, mask=j < n, other=0.0)
             y = tl.sum(tl.where((lane == t)[:, None], acc, 0.0), 0) / (1 + d * d)
-            l = tl.load(l_ptr + row * l0 + j * l1, mask=(row < n) & (row > j) & (j < n), other=0.0) * 0.125
-            acc -= l[:, None] * y[None, :]
+            low = tl.load(l_ptr + row * l0 + j * l1, mask=(row < n) & (row > j) & (j < n), other=0.0) * 0.125
+            acc -= low[:, None] * y[None, :]
             tl.store(y_ptr + j * k + col, y, mask=live & (j < n))
         tl.debug_barrier()
 
@@ -36,7 +36,9 @@ def reference(lower, b):
 BUGS = [
     ("mask", "mask=live & (j < n))", "mask=live & (j <= n))"),
     ("loop", "for j in range(0, start):", "for j in range(0, start - 1):"),
-    ("transposed", "l = tl.load(l_ptr + row * l0 + j * l1, mask=row < n, other=0.0) * 0.125", "l = tl.load(l_ptr + j * l0 + row * l1, mask=row < n, other=0.0) * 0.125"),
+    ("transposed",
+     "low = tl.load(l_ptr + row * l0 + j * l1, mask=row < n, other=0.0) * 0.125",
+     "low = tl.load(l_ptr + j * l0 + row * l1, mask=row < n, other=0.0) * 0.125"),
     ("formula", "/ (1 + d * d)", "/ (1 + d)"),
     ("mask", "(row < n) & (row > j) & (j < n)", "(row < n) & (row > j + 1) & (j < n)"),
     ("stride", "col[None, :] * b1", "col[None, :]"),
