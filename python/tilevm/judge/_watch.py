@@ -59,7 +59,7 @@ class Watch:
         self._off, self._device = False, device
         self.now = ""  # the kernel that runs
         self.streams = _streams.Streams(device)
-        if "triton" in sys.modules:
+        if "triton" in sys.modules and device in ("vm", "cuda"):  # it has no kernels for others
             self._watch_triton()
         if "cuda.tile" in sys.modules:
             self._watch_cutile()
@@ -240,10 +240,17 @@ def _snapshot() -> "Dict[str, Any]":
         parts = name.split(".")
         value: "Any" = sys.modules.get(parts[0])
         for part in parts[1:]:
-            value = None if value is None else vars(value).get(part) if isinstance(value, type) else getattr(value, part, None)
+            value = None if value is None else vars(value).get(part) if isinstance(value, type) else _part_of(value, part)
         if value is not None:
             found[name] = value
     return found
+
+
+def _part_of(value: "Any", part: str) -> "Any":
+    try:
+        return getattr(value, part, None)
+    except RuntimeError:  # Triton's driver, where there is no device of Triton's
+        return None
 
 
 def torch_operations(into: "Dict[str, int]") -> "Any":
