@@ -143,3 +143,13 @@ def test_an_example_that_the_task_refuses(tmp_path):
     (tmp_path / "answer.py").write_text("def scale(x):\n    return x\n")
     found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), budget=1)
     assert (found.verdict, found.code) == ("undecided", "judge.no_input") and "never" in found.message and found.refused < 20, str(found)
+
+
+def test_places_in_an_array_go_as_far_as_it_does():
+    from tilevm.judge import _schema
+
+    x, offsets, few = numpy.zeros(150, "float32"), numpy.array([0, 3, 40, 149]), numpy.array([1, 149])
+    schema = _schema.infer(["x", "offsets", "few"], [x, offsets, few])
+    assert "offsets: int64[n] in 0..m - 1 contiguous" in schema.text() and "few: int64[k] in 1..149 contiguous" in schema.text(), schema.text()
+    assert schema.allows({"m": 5, "n": 5, "k": 2}) and not schema.allows({"m": 5, "n": 6, "k": 2})
+    assert _schema.infer(["x", "ends"], [x, numpy.array([0, 5, 5, 150])]).inputs[1].high.text == "m"
