@@ -19,6 +19,7 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/staging/shared_account.h"
+#include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -56,6 +57,7 @@ Registers ConvertInWords(Emitter& e, const ir::Op& op, EmitFn fn) {
 
 // One register after the other: the operands of an elementwise operation have one layout.
 void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
+  if (op.num_operands() == 1 && StageTileOf(op.operand(0)) != nullptr) return;  // converted by whoever reads it there
   if (DecisionOf<Decision::kLazyRescale>(op)) return RescaleLazily(e, op, fn);
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
@@ -214,6 +216,7 @@ class KernelFrame {
 void LowerKernel(Emitter&, const ir::Op&) {}
 
 void LowerFetchAhead(Emitter&, const ir::Op&) { TILE_CHECK(false, "the pass expand-fetches leaves no fetch_ahead"); }
+void LowerCopyAhead(Emitter&, const ir::Op&) { TILE_CHECK(false, "the pass expand-copies leaves no copy_ahead"); }
 
 absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
                                          const ir::Function& function, llvm::Module* module, Trace* trace) {

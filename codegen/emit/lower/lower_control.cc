@@ -6,8 +6,6 @@
 #include "codegen/analysis/guarded_loop.h"
 #include "codegen/emit/context/carried.h"
 #include "codegen/emit/lower/fma_sums.h"
-#include "codegen/emit/lower/overlapped_products.h"
-#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
@@ -72,7 +70,8 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
 bool IsCorrection(const ir::Op& op) {
   const ir::Op* loop = op.parent();
   for (const ir::Op* inside : *op.region(0)) {
-    if (IsGuarded(*inside) || IsGpuOp(inside, GpuOpcode::kBarrierWait)) return false;
+    const bool copies = IsGpuOp(inside, GpuOpcode::kBarrierWait) || IsGpuOp(inside, GpuOpcode::kCopyAsync);
+    if (IsGuarded(*inside) || copies) return false;
   }
   return loop != nullptr && loop->info()->has(ir::kLoop) && op.num_results() > 0 && op.region(1) != nullptr &&
          op.region(1)->front() == op.region(1)->back();
@@ -154,16 +153,11 @@ std::pair<llvm::Value*, llvm::Value*> StepOf(Emitter& e, const ir::ForOp& loop, 
 
 constexpr int kIterationsTogether = 2;
 
-// The program says so, or two iterations go around the ring to which all threads copy pieces (passes/expand/copy_role.cc says why).
-bool HasTwoIterations(Emitter& e, const ir::Op& loop) {
-  bool in_steps = false, says = false;
-  for (const ir::Op* op : *loop.region(0)) {
-    in_steps = in_steps || DecisionOf<Decision::kInSteps>(*op);
-    says = says || IsGpuOp(op, GpuOpcode::kTwoIterations);
-  }
-  const ir::Op* copy = CopyIn(loop);
-  if (copy == nullptr || !DecisionOf<Decision::kPieceBytes>(*copy)) return says;
-  return in_steps && kIterationsTogether * StageOf(*copy).pieces() == e.plan().stages;
+// The program says so (passes/expand/copy_role.cc says why).
+bool HasTwoIterations(const ir::Op& loop) {
+  bool says = false;
+  for (const ir::Op* op : *loop.region(0)) says = says || IsGpuOp(op, GpuOpcode::kTwoIterations);
+  return says;
 }
 
 // Of the body of the loop that this branch goes back to.
@@ -191,11 +185,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock* next = e.NewBlock("next");
   llvm::BasicBlock* exit = e.NewBlock("endfor");
   llvm::Value* runs = b.CreateICmp(LessIn(loop_op), lower, upper);
-  std::optional<CopyRing> copies;
-  if (const ir::Op* copy = CopyIn(op)) {
-    copies.emplace(e, op, *copy, runs);
-    e.control().copy_rings.push_back(&*copies);
-  }
   // Where the loop is known to run its results are what the last iteration leaves.
   const bool always = IsGuarded(op);
   llvm::BasicBlock* before = b.GetInsertBlock();
@@ -219,8 +208,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
       if (!always) out[i][r]->addIncoming(first[i][r], before);
     }
   }
-  OverlappedProducts running(e, op);
-  e.control().running.push_back(&running);
   ControlStack::Loop loop;
   loop.next = next;
   b.SetInsertPoint(next);
@@ -232,7 +219,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
   for (const ir::Op* inside : body) {
-    running.Before(*inside);
     e.Lower(*inside);
     e.shared().account().Passed(inside);
   }
@@ -240,19 +226,16 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   e.control().loops.pop_back();
 
   b.SetInsertPoint(next);
-  running.EndIteration();
   const auto [stepped, more] = StepOf(e, loop_op, iv);
   // What ends an iteration may have branched.
   llvm::BasicBlock* latch_end = b.GetInsertBlock();
   iv->addIncoming(stepped, latch_end);
   std::vector<Registers> final;
   for (const auto& phis : latch) final.push_back(WordsOf(phis));
-  // Asynchronous products must end before control flow joins.
   llvm::BasicBlock* last = e.NewBlock("drain");
   llvm::BranchInst* back = b.CreateCondBr(more, head, last);
-  if (HasTwoIterations(e, op)) AskForCopies(back, kIterationsTogether);
+  if (HasTwoIterations(op)) AskForCopies(back, kIterationsTogether);
   b.SetInsertPoint(last);
-  if (copies) copies->Drain(&final);
   for (size_t i = 0; i < final.size(); ++i) {
     if (LeavesFmaSums(op, static_cast<int>(i))) final[i] = InOtherRegisters(e, final[i]);
   }
@@ -267,8 +250,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
       if (!always) out[i][r]->addIncoming(final[i][r], last);
     }
   }
-  if (copies) e.control().copy_rings.pop_back();
-  e.control().running.pop_back();
   b.SetInsertPoint(exit);
   e.order().set_pending(at_entry);
 }
