@@ -298,7 +298,11 @@ absl::StatusOr<BuiltImage> BuildWithoutAsyncMma(const ir::Module& module, const 
 // Addresses and fragments take as many of them as of the 255 that half as many threads have, so these have more than twice as many for tiles.
 BuiltImage WithFewestSpills(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                             ir::ImageKind kind, const Variant& variant, BuiltImage built) {
-  const auto spilled = [](const BuiltImage& b) { return int64_t{b.assembled.spill_bytes} * b.compiled.threads; };
+  // Tiles for which half as many threads have no registers go to memory as well (passes/slicing/spill_tiles.h).
+  const auto spilled = [](const BuiltImage& b) {
+    return int64_t{b.assembled.spill_bytes} * b.compiled.threads +
+           static_cast<int64_t>(b.compiled.shared_bytes + b.compiled.workspace_bytes);
+  };
   const bool alone = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts == 1;
   const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && alone;
   if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.many_loops ||

@@ -34,6 +34,7 @@ enum Feature : uint32_t {
   kMaxOfThree = 1 << 14,   // of integers in one instruction, of floats in two
   kTcgen05 = 1 << 15,      // products with sums in tensor memory
   kTcgen05I8 = 1 << 16,    // of 8-bit integers, too
+  kF32Pairs = 1 << 17,     // add, sub, mul and fma of two f32 in one instruction
 };
 
 // Each has what the one before has. What only GPUs of one generation have, as wgmma, comes with their row.

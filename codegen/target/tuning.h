@@ -39,6 +39,9 @@ inline Share ChainShare(bool reads_stages) { return reads_stages ? kChainsOfStag
 // a convolution of 3 x 3: 556, 636, 488). So may one warp that has all rows of a chain (paged attention, 16 rows, pages of 16 keys: 559 us with
 // four warps, 425 with two, 367 with one; 282, 189, 173).
 inline constexpr int64_t kDataOfFewWarps = 208;
+// Of the largest tile, for such four warps: loads that may be element by element are code for each. With 256 elements of e4m3 in a thread, of two
+// operands, ptxas 13.5 is not done in 120 s; with 64 it takes 0.8 s.
+inline constexpr int64_t kElementsOfFewWarps = 128;
 // Several blocks on a multiprocessor, so that some load while others wait. Accesses that may turn out to be narrow take
 // registers of their own (layer norm of 8192 bf16 with 8 warps: 156 against 60; with 16 warps 119 us, aligned with 8: 93).
 inline constexpr Share kMemory = {32, 64}, kAlignedMemory = {32, 96};

@@ -110,6 +110,37 @@ def times(data):
     return page(820, height, data["about"], parts)
 
 
+MARKS = (FASTER, SECOND, SLOWER)
+
+
+def panel(left, top, data, one):
+    """A panel of curves(): its title, an axis of rates with lines, an axis of lengths, and a line with dots for each series."""
+    width, height, most, lengths = 300, 180, data["most"], data["lengths"]
+    parts = [text(left, top - 10, one["name"], 13, weight="600")]
+    for rate in range(0, most + 1, data["every"]):
+        y = top + height * (1 - rate / most)
+        parts.append(f'<line x1="{left}" y1="{y:g}" x2="{left + width}" y2="{y:g}" stroke="{DARK if rate == 0 else "#cbd2d9"}"/>')
+        parts.append(text(left - 8, y + 4, str(rate), 11, "end", GREY))
+    xs = [round(left + 20 + (width - 40) * number / (len(lengths) - 1), 1) for number in range(len(lengths))]
+    parts += [text(x, top + height + 16, f"{length // 1024}k", 11, "middle", GREY) for x, length in zip(xs, lengths)]
+    for series, colour in zip(one["rates"], MARKS):
+        points = [(x, round(top + height * (1 - rate / most), 1)) for x, rate in zip(xs, series)]
+        parts.append(f'<polyline points="{" ".join(f"{x},{y}" for x, y in points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in points]
+    return parts
+
+
+def curves(data):
+    """Panels of rates over lengths, two in a line; each has a curve for each of the series."""
+    parts = head(data["title"], f"{data['unit']} over keys; higher is better")
+    for number, (name, colour) in enumerate(zip(data["series"], MARKS)):
+        parts.append(f'<circle cx="{520 + 100 * number}" cy="22" r="5" fill="{colour}"/>')
+        parts.append(text(530 + 100 * number, 26, name, 12))
+    for number, one in enumerate(data["panels"]):
+        parts += panel(66 + 390 * (number % 2), 90 + 240 * (number // 2), data, one)
+    return page(820, 90 + 240 * ((len(data["panels"]) + 1) // 2), data["about"], parts)
+
+
 def letters(data):
     """How often each letter occurs in a text, from the 256 counts that examples/histogram.tile made of it."""
     length = struct.unpack_from("<H", data, 8)[0]  # .npy: magic, version, length of the header, header, numbers
@@ -157,7 +188,8 @@ def pipeline():
     return page(820, 256, "Frontends write one portable file; the VM runs it on any CPU, tilec compiles it for GPUs", parts)
 
 
-FIGURES = {"peers": one_peer, "tilegym": one_peer, "triton": one_peer, "attention": two_peers, "vm": two_peers, "compile": times}
+FIGURES = {"peers": one_peer, "tilegym": one_peer, "triton": one_peer, "attention": two_peers, "lengths": curves, "vm": two_peers,
+           "compile": times}
 
 
 def drawn():

@@ -375,6 +375,20 @@ ct.launch(0, (1,), scale, (np.ones(8, "float32"), np.array(2.0, "float32")))
     assert "fix: pass factor.reshape(1)" in out and "type.c9" not in out.splitlines()[-2]
 
 
+def test_a_tile_of_another_rank_than_its_array(run_cutile):
+    out = run_cutile('''
+import numpy as np
+import cuda.tile as ct
+
+@ct.kernel
+def flat(x):
+    ct.store(x, (0, 0), ct.load(x, (0, 0), (4, 8)).reshape((32,)))
+
+ct.launch(0, (1,), flat, (np.ones((4, 8), "float32"),))
+''', status=1)
+    assert "error[cutile.rank]: kernel `flat` loads or stores a tile of rank 1, and the array has rank 2" in out and "program.py:5" in out
+
+
 def test_a_damaged_cache_is_compiled_again(run_cutile, tmp_path):
     import sqlite3
 

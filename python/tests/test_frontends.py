@@ -1,5 +1,6 @@
 """What cuTile and Triton have in common: options of install(), both in one program, searches of configurations; in processes of their own."""
 import os
+import re
 import subprocess
 import sys
 
@@ -141,6 +142,56 @@ def test_words_of_the_command(run):
     assert "no option --chek" in run("", "-m", "tilevm", "--chek=full", status=1)
 
 
+# --- what frontends say of a mistake
+
+
+TRITON_MISTAKES = """
+import torch, triton, triton.language as tl
+from tilevm._frontend import foreign, uncaught
+
+@triton.jit
+def rising(start, B: tl.constexpr):
+    return start + tl.arange(0, B)  # inner
+
+@triton.jit
+def copy(x, y, n, B: tl.constexpr):
+    i = rising(tl.program_id(0) * 16, B)
+    tl.store(y + i, tl.load(x + i, mask=i < n).to(tl.flot32), mask=i < n)  # store
+
+@triton.jit
+def zeros(y, n, B: tl.constexpr):
+    tl.store(y + tl.arange(0, B), tl.zeros((n,), tl.float32))  # zeros
+
+@triton.jit
+def fill(y, n, B: tl.constexpr):
+    tl.store(y + tl.arange(0, B), 1.0, mask=tl.arange(0, B) < n)
+
+x, y = torch.ones(16, device="cuda"), torch.ones(16, device="cuda")
+for wrong in (lambda: copy[(1,)](x, y, 16, B=10), lambda: copy[(1,)](x, y, 16, B=16), lambda: zeros[(1,)](y, 16, B=16), lambda: fill[4](y, 16, B=16),
+              lambda: fill(y, 16, B=16), lambda: fill[(1,)](y, B=16), lambda: fill[(1,)]([1.0], 16, B=16),
+              lambda: fill[lambda meta: (16 // meta["BLOCK"],)](y, 16, B=16), lambda: x + torch.ones(3), lambda: {}["B"]):
+    try:
+        wrong()
+    except Exception as error:
+        print(foreign.text_of(error, uncaught._called_from(error)), end="\\n\\n")
+"""
+
+
+@needs_triton
+def test_what_triton_says_has_a_line_and_a_fix(run):
+    said = run(TRITON_MISTAKES, "-m", "tilevm.triton").split("\n\n")
+    expected = (("arange's range must be a power of 2", "# inner", "power of two"), ("has no attribute 'flot32'", "# store", "tl.float32 is meant"),
+                ("Shape element 0 must", "# zeros", "tl.constexpr"), ("error[triton.launch]", "fill[4]", "a grid is a tuple"),
+                ("outside of the scope", "fill(y", "with a grid"), ("argument: 'n'", "fill[(1,)](y, B", "each parameter"),
+                ("failed to specialize", "[1.0]", "pass tensors"),
+                ("the grid asks for 'BLOCK'; the arguments of the launch are y, n, B", "meta", "by its name"))
+    for text, (what, source, fix) in zip(said, expected):
+        first, *rest = text.splitlines()
+        assert re.match(r".*program.py:\d+(:\d+)?: error\[triton\.\w+\]: ", first) and what in first, text
+        assert source in rest[0] and rest[-1].startswith("  fix: ") and fix in rest[-1], text
+    assert [text.strip() for text in said[len(expected):]] == ["None", "None", ""]  # mistakes of the program's own
+
+
 # --- searches
 
 
@@ -172,6 +223,9 @@ def test_autotune_of_a_kernel_that_works_in_place(run):
         assert run(DOUBLE % "", "-m", "tilevm.triton", *words) == "[2.0] 99.0\n" + told
     assert run(DOUBLE % ", restore_value=['x']", "-m", "tilevm.triton") == "[2.0] 99.0\n"
     assert run(DOUBLE % "", "-m", "tilevm.triton", "--tune=first") == "[2.0] 99.0\n"
+    one_by_one = ", restore_value=['x'], prune_configs_by={'early_config_prune': lambda configs, nargs, **meta: (c for c in configs)}"
+    for words in ((), ("--tune=first",)):
+        assert run(DOUBLE % one_by_one, "-m", "tilevm.triton", *words) == "[2.0] 99.0\n"
 
 
 ADDS = """

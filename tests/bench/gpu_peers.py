@@ -304,6 +304,28 @@ def products(kernel):
                    lambda: (gpu_triton.attention_causal if causal else gpu_triton.attention)(q, k_, v, o, scale))
 
 
+def lengths(kernel):
+    """Attention over lengths: heads × length is the same in all rows. The peer is cuDNN."""
+    def cudnn(q, k, v, causal):
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
+            return torch.nn.functional.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal)
+
+    bf16, wide = ("f16", "bf16"), ("64", "128")
+    for name, change, size in (("attention_f16", (bf16, wide), 128), ("attention_causal_bf16", (), 128), ("attention_heads64_f16", (bf16,), 64),
+                               ("attention_causal_heads64_bf16", (), 64)):
+        causal, k1 = "causal" in name, kernel(name, change)
+        for length in (1024, 2048, 4096, 8192, 16384, 32768):
+            heads, scale = (1 << 18) // length, size**-0.5
+            q, k_, v = (rand(heads, length, size, dtype=torch.bfloat16) for _ in range(3))
+            o = unset(heads, length, size, dtype=torch.bfloat16)
+            yield Case(f"{'causal' if causal else 'full'} heads of {size}, {length}", k1,
+                       lambda: k1((ceildiv(length, 64 if size == 64 else 128), heads), q, k_, v, o, I32(heads), I32(length), I32(length), F32(scale)),
+                       lambda: cudnn(q, k_, v, causal), o,
+                       lambda: torch.nn.functional.scaled_dot_product_attention(q[None].float(), k_[None].float(), v[None].float(), is_causal=causal)[0],
+                       2e-2, operations=(2 if causal else 4) * heads * length * length * size,
+                       triton=lambda: (gpu_triton.attention_causal if causal else gpu_triton.attention)(q, k_, v, o, scale))
+
+
 # The tiles of the 128x128 product in bf16, smaller: 64x64, and 16x64 for few rows.
 SMALL = (("128x64", "64x64"), ("64x128", "64x64"), ("128x128", "64x64"), ("shape[1], 128", "shape[1], 64"), ("shape[0], 128", "shape[0], 64"))
 FLAT = (("64x128", "64x64"), ("128x64", "16x64"), ("128x128", "16x64"), ("shape[1], 128", "shape[1], 64"), ("shape[0], 128", "shape[0], 16"))
@@ -451,6 +473,7 @@ def main():
     parser.add_argument("--library", help="libtilevm.so.1, which launches all images of a .tbc; without it: the general one")
     parser.add_argument("--sm", default="90")
     parser.add_argument("--tilec-options", type=str.split, default=[], help='more options for tilec, as in "--warps=8"')
+    parser.add_argument("--lengths", action="store_true", help="only attention, over lengths of 1024 to 32768")
     parser.add_argument("names", nargs="*", help="only rows whose names contain one of these")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -458,7 +481,8 @@ def main():
     print(f"{torch.cuda.get_device_name()}; copy of 1 GiB: {copy:.0f} GB/s")
     print(f"{'':30} {'ours us':>10} {'torch us':>10} {'torch/ours':>10} {'Triton us':>10} {'Triton/ours':>11} {'rate':>16}  error")
     bad = 0
-    for group in (elementwise, rows, moves, scans, updates, layers, backward, decoding, products):
+    groups = (lengths,) if options.lengths else (elementwise, rows, moves, scans, updates, layers, backward, decoding, products)
+    for group in groups:
         for case in group(lambda name, change=(): Lazy(lambda: (Portable if options.library else Cubin)(options, name, change), name, change)):
             if options.names and not any(part in case.name for part in options.names):
                 continue

@@ -1,4 +1,4 @@
-// Values of 16 bits that lie two in a word, and quotients: what they take in instructions and registers.
+// Values of 16 bits that lie two in a word, pairs of f32, and quotients: what they take in instructions and registers.
 #include <string>
 
 #include "absl/strings/match.h"
@@ -58,6 +58,21 @@ TEST(HalvesPtx, QuotientsShareReciprocalAndTest) {
   const size_t rounded = c.ptx.find("cvt.rn.bf16x2.f32");
   EXPECT_LT(first, rounded);
   EXPECT_LT(rounded, second);
+}
+
+// 32 elements in each of 128 threads. GPUs of sm_12x take PTX for pairs, too, but their machine code has none.
+TEST(HalvesPtx, FloatsInPairs) {
+  const std::string text = Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %p = mulf %w, %w
+  %f = fma %p, %w, %w
+  %q = mulf %f, %f flush_to_zero
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)");
+  const CompiledText pairs = Aligned(text, 100);
+  EXPECT_EQ(Count(pairs.ptx, "mul.rn.f32x2"), 16);
+  EXPECT_EQ(Count(pairs.ptx, "fma.rn.f32x2"), 16);
+  EXPECT_EQ(Count(pairs.ptx, "mul.rn.ftz.f32"), 32);
+  for (const int sm : {90, 120}) EXPECT_EQ(Count(Aligned(text, sm).ptx, "f32x2"), 0);
 }
 
 std::string Shares(const char* power) {
@@ -162,6 +177,55 @@ TEST(HalvesPtx, FewLoadsInPieces) {
   const size_t first = c.ptx.find(" bra FIT;"), second = c.ptx.find(" bra FIT;", first + 1);
   ASSERT_NE(second, std::string::npos);
   EXPECT_LT(c.ptx.find("st.global"), second);
+}
+
+// A factor of 8 bits: words go around the loop, and become pairs of f16 without conversions of single bytes.
+TEST(HalvesPtx, BytesBecomeFloatsByWords) {
+  const std::string text = R"(
+entry @bytes(%x: tile<ptr<f16>>, %w: tile<ptr<i8>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
+  %xt = make_tensor_view %x, shape = [128, %n], strides = [1024, 1]
+  %xv = make_partition_view %xt : partition_view<tile=(128x64), padding_value = zero>
+  %wt = make_tensor_view %w, shape = [%n, 1024], strides = [1024, 1]
+  %wv = make_partition_view %wt : partition_view<tile=(64x128), padding_value = zero>
+  %yt = make_tensor_view %y, shape = [128, 128], strides = [128, 1]
+  %yv = make_partition_view %yt : partition_view<tile=(128x128)>
+  %none = constant <f32: 0> : tile<128x128xf32>
+  %sum = for %i in (0 to %n, step 1) : tile<i32> iter_values(%acc = %none) {
+    %a = load_view_tko weak %xv[0, %i]
+    %q = load_view_tko weak %wv[%i, 0]
+    %b = itof %q signed : tile<64x128xi8> -> tile<64x128xf16>
+    %next = mmaf %a, %b, %acc
+    continue %next
+  }
+  store_view_tko weak %sum, %yv[0, 0]
+  return
+}
+)";
+  for (int sm : {80, 90}) {
+    const CompiledText c = Aligned(text, sm);
+    EXPECT_EQ(Count(c.ptx, "cvt.rn.f32.s16"), 0) << sm;
+    EXPECT_GT(Count(c.ptx, "prmt.b32"), 0) << sm;
+    EXPECT_GT(Count(c.ptx, "add.rn.f16x2"), 0) << sm;
+  }
+}
+
+// A row of 65536 is kept as it is loaded, two elements in a register, and loaded once.
+TEST(HalvesPtx, WideRowsAreLoadedOnce) {
+  const std::string text = absl::StrReplaceAll(Rows(R"(
+  %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
+  %p = mulf %w, %w
+  %s = reduce %p dim=1 identities=[0.0 : f32] : tile<1x4096xf32> -> tile<1xf32> (%e: tile<f32>, %t: tile<f32>) {
+    %u = addf %e, %t
+    yield %u : tile<f32>
+  }
+  %s1 = reshape %s : tile<1xf32> -> tile<1x1xf32>
+  %all = broadcast %s1 : tile<1x1xf32> -> tile<1x4096xf32>
+  %q = mulf %w, %all
+  %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)"),
+                                               {{"4096", "65536"}});
+  const CompiledText c = Aligned(text);
+  EXPECT_EQ(Count(c.ptx, "ld.global"), 16);
+  EXPECT_EQ(Count(c.ptx, "st.global"), 16);
 }
 
 }  // namespace

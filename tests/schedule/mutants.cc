@@ -26,7 +26,8 @@ bool Synchronises(const Op* op) {
          gpu::ClusterArriveOp::Is(op) || gpu::ClusterWaitOp::Is(op) || gpu::WriteTensorMapsOp::Is(op) ||
          gpu::TurnWaitOp::Is(op) || gpu::TurnPassOp::Is(op) || gpu::FenceProxyAsyncOp::Is(op) ||
          gpu::WorkerBarrierOp::Is(op) || gpu::MmaCommitOp::Is(op) || gpu::FenceColumnsBeforeOp::Is(op) ||
-         gpu::FenceColumnsAfterOp::Is(op) || gpu::FreeColumnsOp::Is(op);
+         gpu::FenceColumnsAfterOp::Is(op) || gpu::FreeColumnsOp::Is(op) || gpu::CommitCopiesOp::Is(op) ||
+         gpu::WaitCopiesOp::Is(op);
 }
 
 // Not only a computation. A product reads what lies in a stage.

@@ -167,6 +167,7 @@ TEST(ProgramFaults, HoldTheRules) {
 // * releases behind the last iteration: where the ring does not go on, nobody fills the stage again;
 // * the fence and the barrier of the entry, exchanged with first_block, which only computes, and with alloc_columns;
 // * turns at other places, as they order nothing that is read, and the last wait for one, behind which nobody multiplies;
+// * the end of a group of copies, behind a product: the next wait comes later;
 // * waits that come earlier, or later but before what needs them; releases on the other side of a sync_warp, which is about lanes.
 std::vector<std::string> EquivalentIn(absl::string_view file) {
   if (file == "ring")
@@ -186,6 +187,8 @@ std::vector<std::string> EquivalentIn(absl::string_view file) {
     return {"barrier_expect moved down", "barrier_wait moved down",   "barrier_wait moved down",
             "block_barrier moved up",    "fence_barriers moved down", "fence_barriers moved up"};
   }
+  if (file == "threads") return {"commit_copies moved down"};
+  if (file == "threads_running") return {};
   return {"barrier_expect moved down", "block_barrier moved up", "fence_barriers moved down"};
 }
 
@@ -196,7 +199,7 @@ TEST_P(Right, IsTheOnlyOneOfItsMutants) {
   ASSERT_EQ(module->functions.size(), 2u);
   MutantTable table;
   table.Add(*ir::CloneModule(*module, *module->functions[1]), module->FindFunction("before"), kSeeds);
-  EXPECT_GT(table.mutants(), 20);
+  EXPECT_GE(table.mutants(), 10);
   std::vector<std::string> survivors;
   for (const MutantTable::Survivor& s : table.survivors()) survivors.push_back(s.kind);
   std::sort(survivors.begin(), survivors.end());

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Runs the example programs of Tilus, unmodified, on the VM at small sizes and at sizes that no block divides, and compares with torch.
 
-    examples.py CHECKOUT [--check=full] [--json=FILE] [--record=FOLDER] [NAME…]
+    examples.py CHECKOUT [--check=full] [--jobs=N] [--json=FILE] [--record=FOLDER] [NAME…]
 
 CHECKOUT is a checkout of NVIDIA/tilus; its package is used, too. Each example runs in a process of its own: several replace the target.
 Prints one line for each: `ok`, `wrong`, or the error. --record writes the launches of each to a folder (recorder.py), for gpu_check. Needs
 torch, and this package's tilevm on the path.
 """
 import argparse
+import concurrent.futures
 import importlib.util
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import types
 
 # Of what an example imports for comparisons on a GPU only.
@@ -203,16 +206,22 @@ def compare(module, name, arguments):
     close(getattr(module, f"{name}_tilus")(**copies()), getattr(module, f"{name}_torch")(**copies()), 1e-2)
 
 
-def numbers_of(dtype):
-    """All numbers of a float type of less than eight bits."""
+def rounded(value, dtype):
+    """The nearest numbers of a float type of less than eight bits; of two that are equally near, that of the even code."""
+    import torch
+
     e, m = dtype.exponent_nbits, dtype.mantissa_nbits
     bias = (1 << (e - 1)) - 1
-    sizes = [c * 2.0 ** (1 - bias - m) if c < 1 << m else ((c & ((1 << m) - 1)) + (1 << m)) * 2.0 ** ((c >> m) - bias - m) for c in range(1 << (e + m))]
-    return sorted(sizes + [-n for n in sizes])
+    sizes = torch.tensor([c * 2.0 ** (1 - bias - m) if c < 1 << m else ((c & ((1 << m) - 1)) + (1 << m)) * 2.0 ** ((c >> m) - bias - m)
+                          for c in range(1 << (e + m))])
+    distance = (value.abs()[..., None] - sizes).abs()
+    nearest = distance == distance.amin(-1, keepdim=True)
+    even = 2 - torch.arange(len(sizes)) % 2
+    return sizes[(nearest * even).argmax(-1)].copysign(value)
 
 
 def quantized(module, odd):
-    """Against torch, with weights that are quantized there: to integers, and to the nearest float of six bits."""
+    """Against torch, with weights that are quantized there: to integers, and to floats of six bits."""
     import torch
 
     from tilus import float6_e3m2, int4b
@@ -227,8 +236,7 @@ def quantized(module, odd):
         if dtype.is_integer():
             codes = torch.clamp(torch.round(groups / scales), float(dtype.min_value), float(dtype.max_value))
         else:
-            grid = torch.tensor(numbers_of(dtype))
-            codes = grid[(groups / scales)[..., None].sub(grid).abs().argmin(-1)]
+            codes = rounded(groups / scales, dtype)
         close(layer(a), a.float() @ (codes * scales).reshape(k, n), 3e-2)
 
 
@@ -276,11 +284,22 @@ def run_one(checkout, name, check, records):
     print(json.dumps(results))
 
 
+def run_apart(options, name):
+    """In a process and with a cache of its own."""
+    more = ["--record", str(options.record.resolve())] if options.record else []
+    with tempfile.TemporaryDirectory() as cache:
+        ran = subprocess.run([sys.executable, __file__, str(options.checkout), "--one", name, "--check", options.check, *more],
+                             capture_output=True, text=True, env={**os.environ, "TILUS_CACHE_DIR": cache})
+    last = ran.stdout.strip().splitlines()[-1:] or [""]
+    return json.loads(last[0]) if last[0].startswith("[") else [ran.stderr.strip()[-300:]] * 2
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--check", default="bounds")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--one")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--record", type=pathlib.Path)
@@ -288,16 +307,12 @@ def main():
     if options.one:
         run_one(options.checkout, options.one, options.check, options.record)
         return
+    names = [name for name, _, _ in table() if not options.names or any(word in name for word in options.names)]
     found = {}
-    for name, _, _ in table():
-        if options.names and not any(word in name for word in options.names):
-            continue
-        more = ["--record", str(options.record.resolve())] if options.record else []
-        ran = subprocess.run([sys.executable, __file__, str(options.checkout), "--one", name, "--check", options.check, *more],
-                             capture_output=True, text=True)
-        last = ran.stdout.strip().splitlines()[-1:] or [""]
-        found[name] = json.loads(last[0]) if last[0].startswith("[") else [ran.stderr.strip()[-300:]] * 2
-        print(f"{name}: {' | '.join(found[name])}", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for name, result in zip(names, pool.map(lambda name: run_apart(options, name), names)):
+            found[name] = result
+            print(f"{name}: {' | '.join(result)}", flush=True)
     right = sum(result == ["ok", "ok"] for result in found.values())
     print(f"{right} of {len(found)} right at both sizes")
     if options.json:

@@ -13,7 +13,7 @@ runtime/package/copy.sh "$work/prefix" runtime/shared/libtilevm.so runtime/forms
 # A script of each kind: what loops carry, shared memory, asynchronous copies, barriers, products with packed weights, small types.
 export HOME=$work TILUS_CACHE_DIR=$work/cache TILUS_RECORDS=$work/records PYTHONPATH=$root/tests/tilus:$work/site:$TILEVM_SITE
 (cd "$work" && /usr/bin/python3 -m tilevm.tilus --check=full -m pytest -q -p no:cacheprovider -p recorder -o python_files='cases_*.py' \
-  -k 'cases_order or cases_language or cases_views or shared_memory' "$root/python/tests/tilus_cases")
+  -k 'cases_order or cases_language or cases_views or shared_memory or agrees_with_numpy' "$root/python/tests/tilus_cases")
 records=("$work"/records/*.json)
 [ ${#records[@]} -ge 40 ] || { echo "FAILED: only ${#records[@]} launches were recorded" >&2; exit 1; }
 status=0

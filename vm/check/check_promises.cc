@@ -105,8 +105,10 @@ bool IsOfDivision(const BlockState& b, const Op& op) {
   return divides && b.code->module->producer == "triton";
 }
 
-const Instr* Broken(BlockState& b, const Op& op, absl::string_view message) {
-  if (IsOfDivision(b, op)) {
+// `negative`: a number that breaks the assumption is. Without one, remainders and quotients are as Triton takes them: what is broken then is
+// a promise of the program about `x % n`.
+const Instr* Broken(BlockState& b, const Op& op, absl::string_view message, bool negative = false) {
+  if (negative && IsOfDivision(b, op)) {
     return Trap(
         b, &op, "vm.assume",
         absl::StrCat(message, "; Triton's compiler takes it for granted of x % n and x // n, whatever the sign of x"),
@@ -167,7 +169,8 @@ bool CheckDivBy(BlockState& b, const OpPlaces& o, const FrameShadow& shadow, con
     if (Poison::OriginOf(b, shadow, o.operands[0], before) != 0 || v == value(before) + rise) continue;
     Broken(b, op,
            absl::StrCat(ElementText(t, e), text(v), " does not follow ", text(value(before)), " by ", rise,
-                        pointers ? " bytes" : "", " inside a group of ", every));
+                        pointers ? " bytes" : "", " inside a group of ", every),
+           v < 0 || value(before) < 0);
     return false;
   }
   return true;
@@ -211,9 +214,12 @@ bool CheckSameElements(BlockState& b, const OpPlaces& o, const FrameShadow& shad
         Poison::OriginOf(b, shadow, o.operands[0], first) != 0) {
       continue;
     }
+    const int64_t signed_v = r.Signed(StoredIndex(o.operands[0], e)),
+                  signed_w = r.Signed(StoredIndex(o.operands[0], first));
     Broken(b, *o.op,
-           absl::StrCat(ElementText(t, e), r.Signed(StoredIndex(o.operands[0], e)), " differs from element ",
-                        LaneText(t, first), ", ", r.Signed(StoredIndex(o.operands[0], first)), ", of the same group"));
+           absl::StrCat(ElementText(t, e), signed_v, " differs from element ", LaneText(t, first), ", ", signed_w,
+                        ", of the same group"),
+           signed_v < 0 || signed_w < 0);
     return false;
   }
   return true;

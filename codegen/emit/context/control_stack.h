@@ -1,5 +1,4 @@
-// The constructs around the operation that is being emitted, innermost last: where continue, break and yield go, and the
-// rings of loops that copy ahead.
+// The constructs around the operation that is being emitted, innermost last: where continue, break and yield go.
 //
 //   e.control().loops.push_back({next, exit, std::move(carried), std::move(results)});
 //   e.b().CreateBr(e.control().loops.back().next);       // a continue
@@ -14,9 +13,7 @@
 
 namespace tile::codegen {
 
-class CopyRing;
-class OverlappedProducts;
-// Per value, per register. Tokens have none.
+// Of each value (emit/context/carried.h).
 using Phis = std::vector<std::vector<llvm::PHINode*>>;
 
 struct ControlStack {
@@ -32,8 +29,6 @@ struct ControlStack {
 
   std::vector<Loop> loops;
   std::vector<Merge> merges;
-  std::vector<CopyRing*> copy_rings;
-  std::vector<OverlappedProducts*> running;
   llvm::Value* elected = nullptr;  // i1, in the region of an elect: this thread begins copies
 };
 

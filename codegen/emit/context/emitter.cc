@@ -191,21 +191,4 @@ llvm::BasicBlock* Emitter::NewBlock(absl::string_view name) {
   return llvm::BasicBlock::Create(context(), std::string(name), kernel_);
 }
 
-std::vector<llvm::PHINode*> Emitter::NewPhis(ir::Type t) {
-  std::vector<llvm::PHINode*> phis;
-  if (!t.is_tile()) return phis;
-  for (int r = 0; r < static_cast<int>(layout(t).registers()); ++r) {
-    phis.push_back(builder_.CreatePHI(RegisterType(t.element()), 2));
-  }
-  return phis;
-}
-
-void Emitter::AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values) {
-  for (size_t i = 0; i < phis.size(); ++i) {
-    for (size_t r = 0; r < phis[i].size(); ++r) {
-      phis[i][r]->addIncoming(regs(values[i])[r], builder_.GetInsertBlock());
-    }
-  }
-}
-
 }  // namespace tile::codegen

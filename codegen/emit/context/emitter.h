@@ -199,8 +199,6 @@ class Emitter {
   bool TakesStep(absl::string_view step, const ir::Op& op);
 
   ControlStack& control() { return control_; }
-  std::vector<llvm::PHINode*> NewPhis(ir::Type t);  // at the insertion point; one per register
-  void AddIncoming(const Phis& phis, absl::Span<ir::Value* const> values);
 
  private:
   // Number of the first parameter of kernel_abi.h.

@@ -1,11 +1,11 @@
 // Conversions between element types, and pointers.
 #include <algorithm>
 
+#include "codegen/emit/context/bytes.h"
 #include "codegen/emit/elementwise/float_codes.h"
 #include "ir/op_views.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
-#include "llvm/IR/PatternMatch.h"
 
 namespace tile::codegen {
 namespace {
@@ -69,29 +69,6 @@ Value* Extend4(Emitter& e, Value* v, bool is_signed) {
   return is_signed ? b.CreateAShr(b.CreateShl(v, 4), 4) : v;
 }
 
-// --- 8-bit floats side by side in an i32 ------------------------------------------------------------------------------
-
-constexpr int kCodesOfWord = 4;
-
-Value* CodeOf(Emitter& e, Value* word, int i) {
-  auto& b = e.b();
-  return b.CreateTrunc(i == 0 ? word : b.CreateLShr(word, 8 * i), b.getInt8Ty());
-}
-
-// The word of which these are all codes, in their order; null if they are not of one.
-Value* WordOf(Operands codes) {
-  using llvm::PatternMatch::m_LShr, llvm::PatternMatch::m_SpecificInt, llvm::PatternMatch::m_Trunc;
-  Value* word = nullptr;
-  if (!llvm::PatternMatch::match(codes[0], m_Trunc(llvm::PatternMatch::m_Value(word))) ||
-      !word->getType()->isIntegerTy(32))
-    return nullptr;
-  for (size_t i = 1; i < codes.size(); ++i) {
-    const auto shifted = m_LShr(llvm::PatternMatch::m_Specific(word), m_SpecificInt(8 * i));
-    if (!llvm::PatternMatch::match(codes[i], m_Trunc(shifted))) return nullptr;
-  }
-  return word;
-}
-
 }  // namespace
 
 Value* EmitBitcast(Emitter& e, const ir::Op& op, Operands in) {
@@ -147,20 +124,16 @@ Registers EmitPairs(Emitter& e, const ir::Op& op, Operands in, bool branches) {
     Registers floats;
     for (llvm::Value* v : in) floats.push_back(ToFloat(e, From(op), v));
     for (llvm::Value* word : FoursToF8(e, To(op), floats)) {
-      for (int i = 0; i < kCodesOfWord; ++i) out.push_back(CodeOf(e, word, i));
+      for (int i = 0; i < kBytesOfWord; ++i) out.push_back(ByteOfWord(e, word, i));
     }
     return out;
   }
-  if (TakesWords(e, op) && in.size() % kCodesOfWord == 0) {
-    Registers words;
-    for (size_t r = 0; r < in.size(); r += kCodesOfWord) words.push_back(WordOf(in.subspan(r, kCodesOfWord)));
-    if (std::all_of(words.begin(), words.end(), [](const Value* w) { return w != nullptr; })) {
-      for (llvm::Value* word : EmitWords(e, op, words)) {
-        llvm::Value* halves = b.CreateBitCast(word, llvm::FixedVectorType::get(b.getHalfTy(), 2));
-        for (uint64_t i : {0, 1}) out.push_back(b.CreateExtractElement(halves, i));
-      }
-      return out;
+  if (TakesWords(e, op)) {
+    for (llvm::Value* word : EmitWords(e, op, WordsOfBytes(in))) {
+      llvm::Value* halves = b.CreateBitCast(word, llvm::FixedVectorType::get(b.getHalfTy(), 2));
+      for (uint64_t i : {0, 1}) out.push_back(b.CreateExtractElement(halves, i));
     }
+    if (!out.empty()) return out;
   }
   for (size_t r = 0; r < in.size(); r += 2) {
     const size_t second = std::min(r + 1, in.size() - 1);

@@ -11,15 +11,17 @@ using ir::Elem;
 using llvm::Value;
 
 bool ChangesSign(const ir::Op& op) { return ir::NegfOp::Is(&op) || ir::AbsfOp::Is(&op); }
+bool IsArithmetic(const ir::Op& op) {
+  return ir::AddfOp::Is(&op) || ir::SubfOp::Is(&op) || ir::MulfOp::Is(&op) || ir::FmaOp::Is(&op);
+}
 
 bool HasInstruction(const Emitter& e, const ir::Op& op) {
   const Elem elem = op.result(0)->type().elem();
   if (elem != Elem::kF16 && elem != Elem::kBF16) return false;
   if (ChangesSign(op)) return true;
-  const bool fma = ir::FmaOp::Is(&op);
-  if (!fma && !ir::AddfOp::Is(&op) && !ir::SubfOp::Is(&op) && !ir::MulfOp::Is(&op)) return false;
+  if (!IsArithmetic(op)) return false;
   return ir::RoundingOp(op).rounding() == ir::Rounding::kNearestEven &&
-         (elem == Elem::kF16 || e.target().has(fma ? kBf16Fma : kBf16Arith));
+         (elem == Elem::kF16 || e.target().has(ir::FmaOp::Is(&op) ? kBf16Fma : kBf16Arith));
 }
 
 bool IsRounded(const Emitter& e, Value* v) { return e.target().has(kBf16Fma) && llvm::isa<llvm::FPTruncInst>(v); }
@@ -58,9 +60,37 @@ Value* Compute(Emitter& e, const ir::Op& op, EmitFn emit, const Registers& words
   return b.CreateBitCast(emit(e, op, in), b.getInt32Ty());
 }
 
+Registers EmitOnFloats(Emitter& e, const ir::Op& op, EmitFn emit) {
+  const size_t n = e.layout(op.result(0)).registers();
+  if (n % 2 != 0) return {};
+  Registers out;
+  for (size_t r = 0; r < n; r += 2) {
+    Registers pairs;
+    for (int i = 0; i < op.num_operands(); ++i) {
+      const Registers& in = e.regs(op.operand(i));
+      pairs.push_back(PairOfFloats(e, in[r], in[r + 1]));
+    }
+    Value* result = emit(e, op, pairs);
+    for (const uint64_t element : {0, 1}) out.push_back(e.b().CreateExtractElement(result, element));
+  }
+  return out;
+}
+
 }  // namespace
 
-Registers EmitOnHalves(Emitter& e, const ir::Op& op, EmitFn emit) {
+bool TakesPairsOfFloats(const Emitter& e, const ir::Op& op) {
+  if (!e.target().has(kF32Pairs) || !IsArithmetic(op) || op.result(0)->type().elem() != Elem::kF32) return false;
+  return ir::RoundingOp(op).rounding() == ir::Rounding::kNearestEven && !ir::FlushToZeroOp(op).flush_to_zero();
+}
+
+Value* PairOfFloats(Emitter& e, Value* first, Value* second) {
+  llvm::Type* type = llvm::FixedVectorType::get(e.b().getFloatTy(), 2);
+  return e.b().CreateInsertElement(e.b().CreateInsertElement(llvm::PoisonValue::get(type), first, uint64_t{0}), second,
+                                   uint64_t{1});
+}
+
+Registers EmitOnPairs(Emitter& e, const ir::Op& op, EmitFn emit) {
+  if (TakesPairsOfFloats(e, op)) return EmitOnFloats(e, op, emit);
   if (!HasInstruction(e, op) || e.layout(op.result(0)).registers() % 2 != 0 || !AllAreOne(e, op)) return {};
   Registers out;
   llvm::Type* type = e.RegisterType(op.result(0)->type().elem());

@@ -40,8 +40,9 @@ void LowerOverlayStages(Emitter& e, const ir::Op& op) {
 
 // Where nobody has used the memory, the first copies of TMA need not wait for what threads load meanwhile, as they would behind this fence.
 void LowerClaimStages(Emitter& e, const ir::Op& op) {
-  if (!e.shared().account().ClaimCopies() && OutermostOf(&op) == &op) return;
-  FenceProxyAsync(e);
+  const bool waits = e.shared().account().ClaimCopies() || OutermostOf(&op) != &op || e.order().NeedsBarrier(op);
+  if (!waits) return;
+  if (DecisionOf<Decision::kProxyFence>(op)) FenceProxyAsync(e);
   e.Barrier();
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/emit/context/emitter.h"
+#include "codegen/emit/context/carried.h"
 #include "codegen/emit/pipeline/mbarrier.h"
 #include "codegen/gpu/op_views.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -74,6 +74,14 @@ void LowerFirstBlock(Emitter& e, const ir::Op&) {
       e.blocks().Place(e.b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}), nullptr));
 }
 
+namespace {
+
+void SetFromPhis(Emitter& e, const ir::Value* v, const std::vector<llvm::PHINode*>& phis) {
+  e.Set(v, RegistersOf(e, Registers(phis.begin(), phis.end()), v->type()));
+}
+
+}  // namespace
+
 // The place of a tile block takes divisions. first_block has computed that of the first one; the next ones are computed after the block before.
 void LowerEachBlock(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
@@ -82,13 +90,15 @@ void LowerEachBlock(Emitter& e, const ir::Op& op) {
   llvm::Value* first = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
   llvm::Value* step = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {});
   llvm::Value* all = b.CreateMul(b.CreateMul(e.blocks().Count(0), e.blocks().Count(1)), e.blocks().Count(2));
+  std::vector<Registers> first_words;
+  for (int i = 0; i < op.num_operands(); ++i) first_words.push_back(WordsOf(e, op.operand(i)));
   b.CreateBr(head);  // there are no more hardware blocks than tile blocks
   b.SetInsertPoint(next);
   ControlStack::Merge merge = {next, {}, {}};
   for (int i = 0; i < op.num_results(); ++i) {
-    merge.results.push_back(e.NewPhis(op.result(i)->type()));
-    e.Set(op.result(i), Registers(merge.results.back().begin(), merge.results.back().end()));
+    merge.results.push_back(NewPhis(e, op.result(i)->type()));
   }
+  for (int i = 0; i < op.num_results(); ++i) SetFromPhis(e, op.result(i), merge.results[static_cast<size_t>(i)]);
   b.SetInsertPoint(head);
   llvm::PHINode* number = b.CreatePHI(b.getInt32Ty(), 2);
   std::array<llvm::PHINode*, 3> ids;
@@ -96,9 +106,12 @@ void LowerEachBlock(Emitter& e, const ir::Op& op) {
   Phis carried;
   for (int i = 0; i < op.num_operands(); ++i) {
     const ir::Value* arg = op.region(0)->arg(i);
-    carried.push_back(e.NewPhis(arg->type()));
-    e.Set(arg, Registers(carried.back().begin(), carried.back().end()));
-    for (size_t r = 0; r < carried.back().size(); ++r) carried.back()[r]->addIncoming(e.regs(op.operand(i))[r], before);
+    carried.push_back(NewPhis(e, arg->type()));
+    const Registers& words = first_words[static_cast<size_t>(i)];
+    for (size_t r = 0; r < carried.back().size(); ++r) carried.back()[r]->addIncoming(words[r], before);
+  }
+  for (int i = 0; i < op.num_operands(); ++i) {
+    SetFromPhis(e, op.region(0)->arg(i), carried[static_cast<size_t>(i)]);
   }
   e.blocks().set_ids({ids[0], ids[1], ids[2]});
   e.control().merges.push_back(merge);

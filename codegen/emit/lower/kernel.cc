@@ -7,15 +7,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/emit/context/symbol.h"
+#include "codegen/emit/elementwise/byte_floats.h"
 #include "codegen/emit/elementwise/exponentials.h"
 #include "codegen/emit/elementwise/pairs.h"
 #include "codegen/emit/elementwise/quotients.h"
 #include "codegen/emit/lower/lazy_rescale.h"
+#include "codegen/emit/lower/word_converts.h"
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/dependent_launch.h"
 #include "codegen/plan/staging/shared_account.h"
+#include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -39,12 +43,28 @@ size_t EqualRegisters(Emitter& e, const ir::Value* v) {
   return 1;
 }
 
+// Elements side by side in words stay so; none: they don't lie so, or it is a conversion that takes them apart.
+Registers ConvertInWords(Emitter& e, const ir::Op& op, EmitFn fn) {
+  const Registers in = OperandAgain(e, op);
+  if (Registers floats = FloatsOfBytes(e, op, in); !floats.empty()) return floats;
+  if (Registers rounded = RoundedInPairs(e, op, in); !rounded.empty()) return rounded;
+  if (in == e.regs(op.operand(0))) return {};
+  if (TakesPairs(e, op)) return EmitPairs(e, op, in, IsInCopyingLoop(op));
+  Registers out;
+  for (llvm::Value* v : in) out.push_back(fn(e, op, {&v, 1}));
+  return out;
+}
+
 // One register after the other: the operands of an elementwise operation have one layout.
 void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
+  if (op.num_operands() == 1 && StageTileOf(op.operand(0)) != nullptr) return;  // converted by whoever reads it there
   if (DecisionOf<Decision::kLazyRescale>(op)) return RescaleLazily(e, op, fn);
   const size_t n = e.layout(op.result(0)).registers();
   Registers out(n);
   std::vector<llvm::Value*> in(op.num_operands());
+  if (op.info()->family == ir::Family::kConvert && IsTile(op.result(0))) {
+    if (Registers words = ConvertInWords(e, op, fn); !words.empty()) return e.Set(op.result(0), std::move(words));
+  }
   if (TakesPairs(e, op)) return e.Set(op.result(0), EmitPairs(e, op, e.regs(op.operand(0)), IsInCopyingLoop(op)));
   if (DividesTogether(e, op)) {
     return e.Set(op.result(0), EmitQuotients(e, op, e.regs(op.operand(0)), e.regs(op.operand(1))));
@@ -53,7 +73,7 @@ void LowerElementwise(Emitter& e, const ir::Op& op, EmitFn fn) {
     return e.Set(op.result(0), EmitExponentials(e, op, e.regs(op.operand(0))));
   }
   if (Registers narrow = NarrowQuotients(e, op); !narrow.empty()) return e.Set(op.result(0), std::move(narrow));
-  if (Registers halves = EmitOnHalves(e, op, fn); !halves.empty()) return e.Set(op.result(0), std::move(halves));
+  if (Registers pairs = EmitOnPairs(e, op, fn); !pairs.empty()) return e.Set(op.result(0), std::move(pairs));
   const size_t equal = EqualRegisters(e, op.result(0));
   for (size_t r = 0; r < n && !e.refused(); ++r) {
     if (r % equal != 0) {
@@ -196,6 +216,7 @@ class KernelFrame {
 void LowerKernel(Emitter&, const ir::Op&) {}
 
 void LowerFetchAhead(Emitter&, const ir::Op&) { TILE_CHECK(false, "the pass expand-fetches leaves no fetch_ahead"); }
+void LowerCopyAhead(Emitter&, const ir::Op&) { TILE_CHECK(false, "the pass expand-copies leaves no copy_ahead"); }
 
 absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
                                          const ir::Function& function, llvm::Module* module, Trace* trace) {

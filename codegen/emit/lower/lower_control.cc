@@ -4,10 +4,8 @@
 #include <utility>
 
 #include "codegen/analysis/guarded_loop.h"
-#include "codegen/emit/context/emitter.h"
+#include "codegen/emit/context/carried.h"
 #include "codegen/emit/lower/fma_sums.h"
-#include "codegen/emit/lower/overlapped_products.h"
-#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/emit/pipeline/tma.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/target/decisions.h"
@@ -25,16 +23,23 @@ std::vector<ir::Value*> Operands1(const ir::Op& op, int first) {
   return out;
 }
 
-Registers AsRegisters(const std::vector<llvm::PHINode*>& phis) { return Registers(phis.begin(), phis.end()); }
+Registers WordsOf(const std::vector<llvm::PHINode*>& phis) { return Registers(phis.begin(), phis.end()); }
 
-// Phis for values of these types, as the values' registers.
+// Phis for values of these types, and registers of the values from them.
 Phis PhisFor(Emitter& e, absl::Span<ir::Value* const> values) {
   Phis phis;
-  for (const ir::Value* v : values) {
-    phis.push_back(e.NewPhis(v->type()));
-    if (v->type().is_tile()) e.Set(v, AsRegisters(phis.back()));
+  for (const ir::Value* v : values) phis.push_back(NewPhis(e, v->type()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ir::Type type = values[i]->type();
+    if (type.is_tile()) e.Set(values[i], RegistersOf(e, WordsOf(phis[i]), type));
   }
   return phis;
+}
+
+std::vector<Registers> WordsOfAll(Emitter& e, absl::Span<ir::Value* const> values) {
+  std::vector<Registers> words;
+  for (const ir::Value* v : values) words.push_back(WordsOf(e, v));
+  return words;
 }
 
 std::vector<ir::Value*> Results(const ir::Op& op) {
@@ -65,7 +70,8 @@ void EnterLoop(Emitter& e, const ir::Op& op) {
 bool IsCorrection(const ir::Op& op) {
   const ir::Op* loop = op.parent();
   for (const ir::Op* inside : *op.region(0)) {
-    if (IsGuarded(*inside) || IsGpuOp(inside, GpuOpcode::kBarrierWait)) return false;
+    const bool copies = IsGpuOp(inside, GpuOpcode::kBarrierWait) || IsGpuOp(inside, GpuOpcode::kCopyAsync);
+    if (IsGuarded(*inside) || copies) return false;
   }
   return loop != nullptr && loop->info()->has(ir::kLoop) && op.num_results() > 0 && op.region(1) != nullptr &&
          op.region(1)->front() == op.region(1)->back();
@@ -120,7 +126,7 @@ void LowerIf(Emitter& e, const ir::Op& op) {
 void LowerYield(Emitter& e, const ir::Op& op) {
   ControlStack::Merge& merge = e.control().merges.back();
   const std::vector<ir::Value*> values = Operands1(op, 0);
-  e.AddIncoming(merge.results, values);
+  AddIncoming(e, merge.results, values);
   merge.pending.insert(e.order().pending().begin(), e.order().pending().end());
   e.b().CreateBr(merge.after);
 }
@@ -147,16 +153,11 @@ std::pair<llvm::Value*, llvm::Value*> StepOf(Emitter& e, const ir::ForOp& loop, 
 
 constexpr int kIterationsTogether = 2;
 
-// The program says so, or two iterations go around the ring to which all threads copy pieces (passes/expand/copy_role.cc says why).
-bool HasTwoIterations(Emitter& e, const ir::Op& loop) {
-  bool in_steps = false, says = false;
-  for (const ir::Op* op : *loop.region(0)) {
-    in_steps = in_steps || DecisionOf<Decision::kInSteps>(*op);
-    says = says || IsGpuOp(op, GpuOpcode::kTwoIterations);
-  }
-  const ir::Op* copy = CopyIn(loop);
-  if (copy == nullptr || !DecisionOf<Decision::kPieceBytes>(*copy)) return says;
-  return in_steps && kIterationsTogether * StageOf(*copy).pieces() == e.plan().stages;
+// The program says so (passes/expand/copy_role.cc says why).
+bool HasTwoIterations(const ir::Op& loop) {
+  bool says = false;
+  for (const ir::Op* op : *loop.region(0)) says = says || IsGpuOp(op, GpuOpcode::kTwoIterations);
+  return says;
 }
 
 // Of the body of the loop that this branch goes back to.
@@ -184,14 +185,10 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   llvm::BasicBlock* next = e.NewBlock("next");
   llvm::BasicBlock* exit = e.NewBlock("endfor");
   llvm::Value* runs = b.CreateICmp(LessIn(loop_op), lower, upper);
-  std::optional<CopyRing> copies;
-  if (const ir::Op* copy = CopyIn(op)) {
-    copies.emplace(e, op, *copy, runs);
-    e.control().copy_rings.push_back(&*copies);
-  }
   // Where the loop is known to run its results are what the last iteration leaves.
   const bool always = IsGuarded(op);
   llvm::BasicBlock* before = b.GetInsertBlock();
+  const std::vector<Registers> first = WordsOfAll(e, inits);
   if (always) {
     b.CreateBr(head);
   } else {
@@ -207,16 +204,14 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   // Operands of the phis come from the block before the loop.
   for (size_t i = 0; i < inits.size(); ++i) {
     for (size_t r = 0; r < carried[i].size(); ++r) {
-      carried[i][r]->addIncoming(e.regs(inits[i])[r], before);
-      if (!always) out[i][r]->addIncoming(e.regs(inits[i])[r], before);
+      carried[i][r]->addIncoming(first[i][r], before);
+      if (!always) out[i][r]->addIncoming(first[i][r], before);
     }
   }
-  OverlappedProducts running(e, op);
-  e.control().running.push_back(&running);
   ControlStack::Loop loop;
   loop.next = next;
   b.SetInsertPoint(next);
-  for (size_t i = 0; i < inits.size(); ++i) loop.carried.push_back(e.NewPhis(inits[i]->type()));
+  for (size_t i = 0; i < inits.size(); ++i) loop.carried.push_back(NewPhis(e, inits[i]->type()));
   const Phis latch = loop.carried;
   e.control().loops.push_back(std::move(loop));
 
@@ -224,7 +219,6 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
   for (const ir::Op* inside : body) {
-    running.Before(*inside);
     e.Lower(*inside);
     e.shared().account().Passed(inside);
   }
@@ -232,21 +226,22 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   e.control().loops.pop_back();
 
   b.SetInsertPoint(next);
-  running.EndIteration();
   const auto [stepped, more] = StepOf(e, loop_op, iv);
   // What ends an iteration may have branched.
   llvm::BasicBlock* latch_end = b.GetInsertBlock();
   iv->addIncoming(stepped, latch_end);
   std::vector<Registers> final;
-  for (const auto& phis : latch) final.push_back(AsRegisters(phis));
-  // Asynchronous products must end before control flow joins.
+  for (const auto& phis : latch) final.push_back(WordsOf(phis));
   llvm::BasicBlock* last = e.NewBlock("drain");
   llvm::BranchInst* back = b.CreateCondBr(more, head, last);
-  if (HasTwoIterations(e, op)) AskForCopies(back, kIterationsTogether);
+  if (HasTwoIterations(op)) AskForCopies(back, kIterationsTogether);
   b.SetInsertPoint(last);
-  if (copies) copies->Drain(&final);
   for (size_t i = 0; i < final.size(); ++i) {
     if (LeavesFmaSums(op, static_cast<int>(i))) final[i] = InOtherRegisters(e, final[i]);
+  }
+  for (size_t i = 0; i < latch.size(); ++i) {
+    const ir::Type type = results[i]->type();
+    if (always && type.is_tile()) e.Set(results[i], RegistersOf(e, final[i], type));
   }
   b.CreateBr(exit);
   for (size_t i = 0; i < latch.size(); ++i) {
@@ -254,10 +249,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
       carried[i][r]->addIncoming(latch[i][r], latch_end);
       if (!always) out[i][r]->addIncoming(final[i][r], last);
     }
-    if (always && results[i]->type().is_tile()) e.Set(results[i], final[i]);
   }
-  if (copies) e.control().copy_rings.pop_back();
-  e.control().running.pop_back();
   b.SetInsertPoint(exit);
   e.order().set_pending(at_entry);
 }
@@ -267,6 +259,7 @@ void LowerLoop(Emitter& e, const ir::Op& op) {
   const std::vector<ir::Value*> inits = ir::LoopOp(op).init_values().list(), results = Results(op);
   const ir::Block& body = *op.region(0);
   llvm::BasicBlock* before = b.GetInsertBlock();
+  const std::vector<Registers> first = WordsOfAll(e, inits);
   ControlStack::Loop loop;
   llvm::BasicBlock* head = e.NewBlock("loop");
   loop.next = e.NewBlock("next");
@@ -276,12 +269,12 @@ void LowerLoop(Emitter& e, const ir::Op& op) {
   b.SetInsertPoint(loop.exit);
   loop.results = PhisFor(e, results);
   b.SetInsertPoint(loop.next);
-  for (const ir::Value* v : inits) loop.carried.push_back(e.NewPhis(v->type()));
+  for (const ir::Value* v : inits) loop.carried.push_back(NewPhis(e, v->type()));
   b.SetInsertPoint(head);
   const Phis carried = PhisFor(e, body.args());
   for (size_t i = 0; i < inits.size(); ++i) {
     for (size_t r = 0; r < carried[i].size(); ++r) {
-      carried[i][r]->addIncoming(e.regs(inits[i])[r], before);
+      carried[i][r]->addIncoming(first[i][r], before);
       carried[i][r]->addIncoming(loop.carried[i][r], loop.next);
     }
   }
@@ -303,13 +296,13 @@ void LowerLoop(Emitter& e, const ir::Op& op) {
 
 void LowerContinue(Emitter& e, const ir::Op& op) {
   const std::vector<ir::Value*> values = Operands1(op, 0);
-  e.AddIncoming(e.control().loops.back().carried, values);
+  AddIncoming(e, e.control().loops.back().carried, values);
   e.b().CreateBr(e.control().loops.back().next);
 }
 
 void LowerBreak(Emitter& e, const ir::Op& op) {
   const std::vector<ir::Value*> values = Operands1(op, 0);
-  e.AddIncoming(e.control().loops.back().results, values);
+  AddIncoming(e, e.control().loops.back().results, values);
   e.b().CreateBr(e.control().loops.back().exit);
 }
 

@@ -5,14 +5,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/emit/context/emitter.h"
-#include "codegen/emit/lower/overlapped_products.h"
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
 #include "codegen/emit/mma/staged_mma_emitter.h"
 #include "codegen/emit/mma/tcgen05.h"
 #include "codegen/emit/pipeline/async_products.h"
-#include "codegen/emit/pipeline/copy_ring.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/lhs_in_registers.h"
 #include "codegen/plan/mma/overlapped_products.h"
@@ -47,29 +45,24 @@ class ConvertedWords : public FragmentSource {
 
 std::unique_ptr<FragmentSource> Fragments(Emitter& e, const ir::Op& op, int operand, const Layout& fragment) {
   const ir::Value* v = op.operand(operand);
-  if (CopyOf(op, operand) == nullptr) {
+  const ir::Op* stage_tile = StageTileOf(v);
+  if (stage_tile == nullptr) {
     const bool one_word = MmaPlanOf(op)->words_b == 1;
     if (auto held = FragmentsInRegisters(e, v, fragment, one_word)) return held;
     if (MmaExchangeBytes(op) > e.most_exchange()) return FragmentsBroughtToRegisters(e, v, fragment, one_word);
     return FragmentsThroughShared(e, v, fragment);
   }
-  const CopyRing& ring = *e.control().copy_rings.back();
-  const StagedTile& tile = ring.tile(v->index());
-  auto read = FragmentsInShared(e, v->type().elem(), tile.OperandMap(), ring.Slot(v->index()), fragment);
-  if (tile.rounded == nullptr || ring.ConvertsInPlace(v->index())) return read;
+  const StagedTile tile = *StagedOperandOf(op, operand);
+  llvm::Value* slot = e.b().CreateIntToPtr(e.scalar(gpu::StageTileOp(*stage_tile).address()), e.b().getPtrTy(3));
+  auto read = FragmentsInShared(e, v->type().elem(), tile.OperandMap(), slot, fragment);
+  if (tile.rounded == nullptr) return read;
   return std::make_unique<ConvertedWords>(e, std::move(read), *tile.rounded);
 }
 
-// Both operands lie in a stage, where they are named (codegen/gpu/ops.def).
-bool ReadsStages(const ir::Op& op) { return StageTileOf(op.operand(1)) != nullptr; }
-
 // What a product reads from a stage.
 StagedAt Staged(Emitter& e, const ir::Op& op, int operand) {
-  if (const ir::Op* tile = StageTileOf(op.operand(operand)))
-    return {StagedOperandOf(op, operand).value(), e.scalar(gpu::StageTileOp(*tile).address())};
-  const int slot = op.operand(operand)->index();
-  const CopyRing& copies = *e.control().copy_rings.back();
-  return {copies.tile(slot), e.b().CreatePtrToInt(copies.Slot(slot), e.b().getInt32Ty())};
+  const ir::Op& tile = *StageTileOf(op.operand(operand));
+  return {StagedOperandOf(op, operand).value(), e.scalar(gpu::StageTileOp(tile).address())};
 }
 
 // Words that are there.
@@ -127,8 +120,8 @@ void DoMeanwhile(Emitter& e, const ir::Op& mma) {
   for (int i = 0; i < op.num_results(); ++i) e.SetScalar(op.result(i), results[static_cast<size_t>(i)]);
 }
 
-// Operands are named (codegen/gpu/ops.def): in a stage, or in registers.
-Registers MultiplyNamed(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
+// Operands are in a stage, or the first one in registers.
+Registers MultiplyStaged(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
   const StagedMmaEmitter& emitter = EmitterOf(plan);
   MmaUse use;
   use.async = DecisionOf<Decision::kAsync>(op);
@@ -159,36 +152,6 @@ Registers MultiplyNamed(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan,
   return emitter.Multiply(e, op, plan, from, second, std::move(acc), use);
 }
 
-Registers MultiplyStaged(Emitter& e, const ir::Op& op, const StagedMmaPlan& plan, Registers acc) {
-  auto& b = e.b();
-  if (ReadsStages(op)) return MultiplyNamed(e, op, plan, std::move(acc));
-  CopyRing& copies = *e.control().copy_rings.back();
-  for (int i = 0; i < 2; ++i) {
-    if (CopyOf(op, i) != nullptr && copies.pieces(op.operand(i)->index()) > 0) copies.AdvancePiece();
-  }
-  const bool overlaps = DecisionOf<Decision::kOverlaps>(op);
-  const StagedMmaEmitter& emitter = EmitterOf(plan);
-  MmaUse use;
-  use.async = overlaps || copies.IsAsync(op);
-  if (!overlaps) use.meanwhile = [&] { copies.FetchMeanwhile(); };
-  const int first = plan.first();
-  const StagedAt second = Staged(e, op, 1 - first);
-  if (plan.held) {
-    const StagedAt from = Staged(e, op, first);
-    llvm::Value* at = b.CreateIntToPtr(from.at, b.getPtrTy(3));
-    const auto held =
-        FragmentsInShared(e, op.operand(first)->type().elem(), from.tile.OperandMap(), at, plan.FirstLayout());
-    return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
-  }
-  if (CopyOf(op, first) != nullptr)
-    return emitter.Multiply(e, op, plan, Staged(e, op, first), second, std::move(acc), use);
-  if (llvm::Value* at = copies.StagedLhsOf(op))
-    return emitter.Multiply(e, op, plan, StagedAt{StagedLhs(op), at}, second, std::move(acc), use);
-  const auto held = FragmentsBroughtToRegisters(e, op.operand(first), plan.FirstLayout());
-  use.in_steps = DecisionOf<Decision::kInSteps>(op);
-  return emitter.Multiply(e, op, plan, *held, second, std::move(acc), use);
-}
-
 // What steps from `first` on along K need of an operand, whose fragments have `steps` of them.
 class StepsAlongK : public FragmentSource {
  public:
@@ -205,36 +168,48 @@ class StepsAlongK : public FragmentSource {
   const int words_, steps_, part_steps_, first_;
 };
 
-// Of a ring of pieces: one operand comes in them, along K, or along M or N, each of which gives its part of the result.
-Registers MultiplyPieces(Emitter& e, const ir::Op& op, const MmaPlan& plan, int operand, Registers acc) {
-  CopyRing& ring = *e.control().copy_rings.back();
-  const ir::Value* v = op.operand(operand);
-  const StagedTile& tile = ring.tile(v->index());
-  const int pieces = ring.pieces(v->index());
-  const bool left = operand == 0;
+// The piece operations in front of the product, in order.
+std::vector<const ir::Op*> PiecesOf(const ir::Op& mma) {
+  std::vector<const ir::Op*> pieces;
+  for (const ir::Op* op = mma.prev(); gpu::PieceOp::Is(op); op = op->prev()) pieces.insert(pieces.begin(), op);
+  return pieces;
+}
+
+// One operand comes in pieces, along K, or along M or N, each of which gives its part of the result.
+Registers MultiplyPieces(Emitter& e, const ir::Op& op, const MmaPlan& plan, Registers acc) {
+  const std::vector<const ir::Op*> pieces = PiecesOf(op);
+  const auto count = static_cast<int64_t>(pieces.size());
+  const bool left = gpu::PieceOp::Is(op.operand(0)->def());
+  const ir::Value* v = op.operand(left ? 0 : 1);
+  const StagedTile tile = StoredTile(*StageTileOf(v), left);
   MmaPlan part = plan;
   part.tile.pieces_m = part.tile.pieces_n = 1;
-  (tile.k_major ? part.tile.k : left ? part.tile.m : part.tile.n) /= pieces;
+  (tile.k_major ? part.tile.k : left ? part.tile.m : part.tile.n) /= count;
   const auto steps = [](const MmaPlan& p) { return static_cast<int>(p.tile.k / p.tile.instruction.k); };
-  const auto other = Fragments(e, op, 1 - operand, MmaLayout(plan.tile, left ? Operand::kB : Operand::kA));
+  const auto other = Fragments(e, op, left ? 1 : 0, MmaLayout(plan.tile, left ? Operand::kB : Operand::kA));
   if (other->scratch_bytes() > 0) {
     other->Write(e.Scratch(other->scratch_bytes()));
     e.Barrier();
   }
-  const SharedMap map = tile.Part(pieces).OperandMap();
   const Layout fragment = MmaLayout(part.tile, left ? Operand::kA : Operand::kB);
-  const size_t sums = tile.k_major ? acc.size() : acc.size() / static_cast<size_t>(pieces);
-  for (int i = 0; i < pieces; ++i) {
-    ring.AdvancePiece();
-    const auto piece = FragmentsInShared(e, v->type().elem(), map, ring.Slot(v->index()), fragment);
+  const size_t sums = tile.k_major ? acc.size() : acc.size() / pieces.size();
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const ir::Op& piece_op = *pieces[i];
+    for (const ir::Op* inside : *piece_op.region(0)) {
+      if (!ir::YieldOp::Is(inside)) e.Lower(*inside);
+    }
+    const ir::Op& yield = *piece_op.region(0)->back();
+    for (int r = 1; r < piece_op.num_results(); ++r) e.SetScalar(piece_op.result(r), e.scalar(yield.operand(r)));
+    llvm::Value* at = e.scalar(gpu::StageTileOp(StageTileOf(piece_op.result(0))).address());
+    const auto piece = FragmentsInShared(e, v->type().elem(), tile.OperandMap(),
+                                         e.b().CreateIntToPtr(at, e.b().getPtrTy(3)), fragment);
     StepsAlongK rest(*other, left ? plan.words_b : plan.words_a, steps(plan), steps(part),
-                     tile.k_major ? i * steps(part) : 0);
-    const auto at = acc.begin() + (tile.k_major ? 0 : static_cast<int64_t>(sums) * i);
-    Registers now(at, at + static_cast<int64_t>(sums));
+                     tile.k_major ? static_cast<int>(i) * steps(part) : 0);
+    const auto first = acc.begin() + (tile.k_major ? 0 : static_cast<int64_t>(sums * i));
+    Registers now(first, first + static_cast<int64_t>(sums));
     now = left ? MultiplyBySync(e, part, *piece, rest, std::move(now))
                : MultiplyBySync(e, part, rest, *piece, std::move(now));
-    std::copy(now.begin(), now.end(), at);
-    ring.ReleasePiece();
+    std::copy(now.begin(), now.end(), first);
   }
   return acc;
 }
@@ -248,7 +223,7 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
   const auto layout = [](const MmaPlan& p, int i) { return MmaLayout(p.tile, i == 0 ? Operand::kA : Operand::kB); };
   std::unique_ptr<FragmentSource> whole[2];  // what needs no shared memory of the product
   for (int i = 0; i < 2; ++i) {
-    if (CopyOf(op, i) != nullptr) {
+    if (StageTileOf(op.operand(i)) != nullptr) {
       whole[i] = Fragments(e, op, i, layout(plan, i));
     } else {
       whole[i] = FragmentsInRegisters(e, op.operand(i), layout(plan, i), plan.words_b == 1);
@@ -274,16 +249,11 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
 Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   if (const auto staged = StagedMmaPlanOf(op)) {
     acc = MultiplyStaged(e, op, *staged, std::move(acc));
-    if (!ReadsStages(op) && e.control().copy_rings.back()->in_pieces()) e.control().copy_rings.back()->ReleasePiece();
-    const bool ended = !DecisionOf<Decision::kOverlaps>(op) && !DecisionOf<Decision::kAsync>(op);
-    return ended && HandsOnElsewhere(op) ? InRegistersOfTheirOwn(e, std::move(acc)) : acc;
+    return !DecisionOf<Decision::kAsync>(op) && HandsOnElsewhere(op) ? InRegistersOfTheirOwn(e, std::move(acc)) : acc;
   }
   const auto plan = MmaPlanOf(op);
   if (!plan) return MultiplyByFma(e, op, std::move(acc));
-  for (int i = 0; i < 2; ++i) {
-    if (CopyOf(op, i) != nullptr && e.control().copy_rings.back()->pieces(op.operand(i)->index()) > 0)
-      return MultiplyPieces(e, op, *plan, i, std::move(acc));
-  }
+  if (gpu::PieceOp::Is(op.prev())) return MultiplyPieces(e, op, *plan, std::move(acc));
   if (const int64_t parts = DecisionOf<Decision::kParts>(op).value_or(1); parts > 1)
     return MultiplyInParts(e, op, *plan, parts, std::move(acc));
   const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
@@ -305,7 +275,6 @@ void LowerProduct(Emitter& e, const ir::Op& op) {
   acc = Multiply(e, op, std::move(acc));
   for (llvm::Value*& v : acc) v = NarrowProduct(e, elem, v);
   e.Set(op.result(0), std::move(acc));
-  if (DecisionOf<Decision::kOverlaps>(op)) e.control().running.back()->Begun(op);
 }
 
 }  // namespace

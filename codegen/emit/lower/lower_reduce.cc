@@ -13,6 +13,7 @@
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/exchange_part.h"
+#include "codegen/emit/elementwise/pairs.h"
 #include "codegen/emit/lower/integer_max.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/integer_max.h"
@@ -119,11 +120,16 @@ class Work {
     }
     return row[0];
   }
-  // Over what this thread has of result k.
+  // Over what this thread has of result k. Sums of f32 by pairs, where one instruction adds two: of the elements at even places, and of the others.
   Tuple InThread(int k) {
     std::vector<Tuple> row;
     for (int c = 0; c < in_thread(); ++c) row.push_back(At(k, c));
-    return InTree(std::move(row));
+    if (row.size() < 4 || !IsCommutative(body_) || !TakesPairsOfFloats(e_, *body_.front()))
+      return InTree(std::move(row));
+    std::vector<Tuple> pairs;
+    for (size_t c = 0; c < row.size(); c += 2) pairs.push_back({PairOfFloats(e_, row[c][0], row[c + 1][0])});
+    llvm::Value* sums = InTree(std::move(pairs))[0];
+    return Join({e_.b().CreateExtractElement(sums, uint64_t{0})}, {e_.b().CreateExtractElement(sums, uint64_t{1})});
   }
   // Each with all before it. A running sum of narrow floats stops growing: there each element of the upper half of a
   // block of 2, 4, 8 … takes the total of the lower half.

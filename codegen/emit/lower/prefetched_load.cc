@@ -2,9 +2,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/staging/staging.h"
-#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -13,10 +13,12 @@ namespace {
 
 // Groups of copies that an iteration ends: those of its copying loads, and those of a ring that all threads fill.
 int GroupsOf(const ir::Op& loop) {
-  const ir::Op* ring = CopyIn(loop);
-  if (ring == nullptr || CopiesByTma(*ring)) return CopyingLoads(loop);
-  const StageLayout stage = StageOf(*ring);
-  return CopyingLoads(loop) + (stage.piece_bytes > 0 ? stage.pieces() : 1);
+  int groups = CopyingLoads(loop);
+  ir::Walk(loop.region(0), [&](const ir::Op* op) {
+    const bool here = op->parent() == &loop || IsGpuOp(op->parent(), GpuOpcode::kPiece);
+    groups += here && IsGpuOp(op, GpuOpcode::kCommitCopies) ? 1 : 0;
+  });
+  return groups;
 }
 
 class CopiedLoad {

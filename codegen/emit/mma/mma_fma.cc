@@ -13,7 +13,7 @@
 #include "codegen/emit/context/copies.h"
 #include "codegen/emit/elementwise/float_codes.h"
 #include "codegen/emit/mma/fma_side.h"
-#include "codegen/emit/pipeline/copy_ring.h"
+#include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/resources/shared_use.h"
 #include "codegen/target/decisions.h"
@@ -243,9 +243,9 @@ class FmaOperands {
         sides.push_back(std::make_unique<Side>(e, *tables_[i], layout, sources_[i].is_lhs));
         continue;
       }
-      const CopyRing& ring = *e.control().copy_rings.back();
       const ir::Value* v = op_.operand(static_cast<int>(i));
-      sides.push_back(StagedFmaSide(e, v->type().elem(), ring.tile(v->index()), slots[i], layout, unroll));
+      const StagedTile tile = *StagedOperandOf(op_, static_cast<int>(i));
+      sides.push_back(StagedFmaSide(e, v->type().elem(), tile, slots[i], layout, unroll));
     }
     return sides;
   }
@@ -259,7 +259,7 @@ class FmaOperands {
 
   void MakeTables(Emitter& e) {
     for (size_t i = 0; i < size(); ++i) {
-      if (CopyOf(op_, static_cast<int>(i)) != nullptr) continue;
+      if (StageTileOf(op_.operand(static_cast<int>(i))) != nullptr) continue;
       tables_[i].emplace(e, sources_[i].value, sources_[i].is_lhs, i < 2 ? parts_ : 1, &bytes_);
     }
   }
@@ -320,8 +320,9 @@ Registers MultiplyByFma(Emitter& e, const ir::Op& op, Registers acc) {
   const int64_t unroll = std::min(operands.bytes() > 0 ? kFmaUnroll : kStagedUnroll, k_part);
   llvm::Value* slots[2] = {};
   for (int i = 0; i < 2; ++i) {
-    if (!operands.InTable(static_cast<size_t>(i)))
-      slots[i] = e.control().copy_rings.back()->Slot(op.operand(i)->index());
+    if (operands.InTable(static_cast<size_t>(i))) continue;
+    const gpu::StageTileOp tile(*StageTileOf(op.operand(i)));
+    slots[i] = b.CreateIntToPtr(e.scalar(tile.address()), b.getPtrTy(3));
   }
   llvm::BasicBlock *before = b.GetInsertBlock(), *body = e.NewBlock("product"), *after = e.NewBlock("endproduct");
   b.CreateBr(body);

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ir/loops.h"
-#include "ir/op_views.h"
 
 namespace tile::codegen {
 
@@ -36,31 +34,6 @@ Registers InRegistersOfTheirOwn(Emitter& e, Registers sums) {
 
 Registers WaitForProducts(Emitter& e, int pending, Registers acc) {
   return Through(e, absl::StrCat("wgmma.wait_group.sync.aligned ", pending, ";"), std::move(acc));
-}
-
-std::vector<Registers> WaitForAll(Emitter& e, const std::vector<Registers>& sums) {
-  Registers all;
-  for (const Registers& r : sums) all.insert(all.end(), r.begin(), r.end());
-  all = WaitForProducts(e, 0, std::move(all));
-  std::vector<Registers> done;
-  auto at = all.begin();
-  for (const Registers& r : sums) {
-    done.emplace_back(at, at + static_cast<int64_t>(r.size()));
-    at += static_cast<int64_t>(r.size());
-  }
-  return done;
-}
-
-void DrainProducts(Emitter& e, absl::Span<const ir::Op* const> products, std::vector<Registers>* carried) {
-  if (products.empty()) return;
-  std::vector<size_t> places;
-  std::vector<Registers> sums;
-  for (const ir::Op* mma : products) {
-    places.push_back(static_cast<size_t>(ir::CarryingLoop(*mma->parent()).carried_by(ir::ProductOp(mma).acc())));
-    sums.push_back((*carried)[places.back()]);
-  }
-  std::vector<Registers> done = WaitForAll(e, sums);
-  for (size_t i = 0; i < places.size(); ++i) (*carried)[places[i]] = std::move(done[i]);
 }
 
 }  // namespace tile::codegen

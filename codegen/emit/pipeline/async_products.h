@@ -2,10 +2,7 @@
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_ASYNC_PRODUCTS_H_
 
-#include <vector>
-
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "codegen/emit/context/emitter.h"
 
 namespace tile::codegen {
@@ -18,10 +15,6 @@ Registers Through(Emitter& e, absl::string_view text, Registers values);
 Registers InRegistersOfTheirOwn(Emitter& e, Registers sums);
 // Waits until at most `pending` groups of products run; the registers are valid in what it returns.
 Registers WaitForProducts(Emitter& e, int pending, Registers acc);
-// Waits until none runs, of several products.
-std::vector<Registers> WaitForAll(Emitter& e, const std::vector<Registers>& sums);
-// Behind a loop's last iteration: waits for all of these products of its body. Their sums are valid in what the loop carries.
-void DrainProducts(Emitter& e, absl::Span<const ir::Op* const> products, std::vector<Registers>* carried);
 
 }  // namespace tile::codegen
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen::schedule {
@@ -83,6 +84,11 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
       {static_cast<int>(GpuOpcode::kMadeHere), &Agent::Move},
       {static_cast<int>(GpuOpcode::kHideNumber), &Agent::Move},
       {static_cast<int>(GpuOpcode::kOwnRegisters), &Agent::Move},
+      {static_cast<int>(GpuOpcode::kCopyAsync), &Agent::CopyAsync},
+      {static_cast<int>(GpuOpcode::kCommitCopies), &Agent::CommitCopies},
+      {static_cast<int>(GpuOpcode::kWaitCopies), &Agent::WaitCopies},
+      {static_cast<int>(GpuOpcode::kConvertCopied), &Agent::ConvertCopied},
+      {static_cast<int>(GpuOpcode::kPiece), &Agent::Region},
       {static_cast<int>(GpuOpcode::kAllocColumns), &Agent::AllocColumns},
       {static_cast<int>(GpuOpcode::kColumnsAt), &Agent::ColumnsAt},
       {static_cast<int>(GpuOpcode::kFreeColumns), &Agent::FreeColumns},
@@ -164,6 +170,9 @@ Step Agent::Move(const ir::Op& op) {
 
 Step Agent::Compute(const ir::Op& op) {
   if (Fault fault = ReadsSums(op); fault.found()) return {false, fault};
+  // The conversion of a tile in shared memory, for whoever reads it there.
+  if (op.num_operands() == 1 && Of(op.operand(0)).tile.begin >= 0) return Move(op);
+  if (DecisionOf<Decision::kPrefetchSlot>(op) && !place_.before) copies_.Commit();  // a group of its own
   const std::vector<uint64_t> operands = BitsOf(op);
   for (int i = 0; i < op.num_results(); ++i) {
     Of(op.result(i)) = {.bits = terms_.Of(op, i, operands, tile_block_)};
@@ -172,7 +181,22 @@ Step Agent::Compute(const ir::Op& op) {
   return {};
 }
 
+namespace {
+
+// A store to memory of the block, which nobody else sees. Where threads copy ahead, it may come before what the program does before it.
+bool StoresToOwn(const ir::Op& op) {
+  for (int i = 0; i < op.num_operands(); ++i) {
+    const ir::Op* def = op.operand(i)->def();
+    while (def != nullptr && !ir::AllocaOp::Is(def) && def->num_operands() > 0) def = def->operand(0)->def();
+    if (ir::AllocaOp::Is(def)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Step Agent::DoEffect(const ir::Op& op) {
+  if (StoresToOwn(op)) return Compute(op);
   if (Fault fault = ReadsSums(op); fault.found()) return {false, fault};
   if (place_.producer) return {false, {FaultKind::kOtherTile, "is an effect of the producer, which only brings tiles"}};
   const uint64_t name = terms_.Name(op, BitsOf(op));

@@ -120,6 +120,14 @@ class Agent {
   Step WidenStore(const ir::Op& op);
   Step MmaWait(const ir::Op& op);
 
+  // Copies by threads (agent_copies.cc).
+  Step CopyAsync(const ir::Op& op);
+  Step BeginOwnCopy(const ir::Op& copy, const Known& loaded, const Known& place);
+  Step CommitCopies(const ir::Op& op);
+  Step WaitCopies(const ir::Op& op);
+  Step ConvertCopied(const ir::Op& op);
+  Fault ReadPiece(const ir::Op& piece, Known* tile);
+
   // Tensor memory (agent_columns.cc).
   Step AllocColumns(const ir::Op& op);
   Step ColumnsAt(const ir::Op& op);
@@ -153,7 +161,7 @@ class Agent {
   const Place place_;
   std::vector<Frame> frames_;
   absl::flat_hash_map<const ir::Value*, Known> known_;
-  Groups products_;
+  Groups products_, copies_;
   size_t effects_ = 0;
   bool claimed_ = false;                      // stages of a loop
   std::vector<std::pair<Span, int>> stored_;  // and not fenced: where, and which part

@@ -54,7 +54,11 @@ Step Agent::If(const ir::Op& op) {
 
 Step Agent::Yield(const ir::Op& op) {
   const ir::Op& around = *op.parent();
-  const std::vector<Known> values = OperandsOf(op);
+  std::vector<Known> values = OperandsOf(op);
+  if (gpu::CopyAsyncOp::Is(&around)) return BeginOwnCopy(around, values[0], values[1]);
+  if (gpu::PieceOp::Is(&around)) {
+    if (Fault fault = ReadPiece(around, values.data()); fault.found()) return {false, fault};
+  }
   if (gpu::ProducerOp::Is(&around)) return Return(op);
   if (gpu::EachBlockOp::Is(&around) && ++tile_block_.turn < terms_.turns()) {
     frames_.pop_back();

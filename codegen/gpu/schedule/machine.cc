@@ -99,7 +99,7 @@ Fault Machine::BeginCopy(Task task, uint64_t name) {
   Block& to = block(task.block);
   if (to.running == 0)
     return {FaultKind::kLeaves, absl::StrCat("brings a tile to block ", task.block, ", which has ended")};
-  const Write write = {task.op, name, task.part, task.parts};
+  const Write write = {task.op, name, task.part, task.parts, task.converts};
   for (const Span& span : task.spans) {
     if (Fault fault = to.memory.BeginWrite(span, write); fault.found()) {
       absl::StrAppend(&fault.what, " (", Place(span), ")");

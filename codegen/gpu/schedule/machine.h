@@ -57,7 +57,8 @@ struct Task {
   const ir::Op* op = nullptr;
   int block = 0, agent = 0;  // whose memory; who began it
   std::vector<Span> spans;
-  bool copies = false;  // else it reads
+  bool copies = false;    // else it reads
+  bool converts = false;  // what it has brought each thread still converts
   int part = 0, parts = 1;
   int64_t barrier = -1;  // address of what counts the bytes; -1: none does
   int64_t bytes = 0;

@@ -31,6 +31,7 @@ struct Write {
   const ir::Op* op = nullptr;
   uint64_t name = 0;        // of the tile (terms.h)
   int part = 0, parts = 1;  // which one of so many
+  bool converts = false;    // a part counts once it has been converted where it is
 };
 
 struct Reader {
@@ -45,6 +46,8 @@ class SharedCells {
 
   Fault BeginWrite(Span span, const Write& write);
   void Land(Span span, int part);
+  // Whoever copied the part converts it; it must have landed.
+  Fault Convert(Span span, int part);
   // The name of the tile that lies there.
   Fault BeginRead(Span span, const Reader& reader, uint64_t* name);
   void EndRead(Span span, const Reader& reader);
@@ -54,7 +57,7 @@ class SharedCells {
     int64_t end = 0;
     Write write;
     int64_t begin_of_write = 0;
-    uint32_t begun = 0, landed = 0;  // parts
+    uint32_t begun = 0, arrived = 0, landed = 0;  // parts; arrived: those that are to be converted, too
     std::vector<Reader> readers;
     bool full() const { return write.op != nullptr && landed == (uint64_t{1} << write.parts) - 1; }
   };

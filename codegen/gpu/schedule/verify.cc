@@ -45,8 +45,15 @@ const Op* StagesOf(const Value* address) {
 }
 
 bool TakesStageTile(const Op& op) {
-  return IsProduct(op) || gpu::HeldWordsOp::Is(&op) || gpu::FragmentWordsOp::Is(&op) || gpu::WidenLoadOp::Is(&op) ||
+  const bool hands_on = ir::YieldOp::Is(&op) && (gpu::CopyAsyncOp::Is(op.parent()) || gpu::PieceOp::Is(op.parent()));
+  return hands_on || IsProduct(op) || ir::FToFOp::Is(&op) || gpu::ConvertCopiedOp::Is(&op) ||
+         gpu::HeldWordsOp::Is(&op) || gpu::FragmentWordsOp::Is(&op) || gpu::WidenLoadOp::Is(&op) ||
          gpu::WidenStoreOp::Is(&op);
+}
+
+bool IsOfCopies(const Op& op) {
+  return gpu::CopyAsyncOp::Is(&op) || gpu::CommitCopiesOp::Is(&op) || gpu::WaitCopiesOp::Is(&op) ||
+         gpu::ConvertCopiedOp::Is(&op) || gpu::PieceOp::Is(&op);
 }
 
 bool IsTurn(const Op& op) { return gpu::TurnWaitOp::Is(&op) || gpu::TurnPassOp::Is(&op); }
@@ -141,6 +148,10 @@ class Rules {
     if (gpu::ClaimStagesOp::Is(&op)) CheckClaim(op);
     if (IsTurn(op)) CheckTurn(op);
     if (gpu::MeanwhileOp::Is(&op)) CheckMeanwhile(op);
+    if (gpu::CopyAsyncOp::Is(&op)) CheckCopy(op);
+    if (gpu::PieceOp::Is(&op)) CheckPiece(op);
+    if (gpu::WaitCopiesOp::Is(&op) && gpu::WaitCopiesOp(op).pending() < 0)
+      Fail(op, FaultKind::kOperand, "lets fewer than no groups be on their way");
     if (RunsOn(&op)) CheckProduct(op);
     if (gpu::MmaCommitOp::Is(&op)) CheckCommit(gpu::MmaCommitOp(op));
     if (gpu::ColumnsAtOp::Is(&op) && op.operand(0)->def() != columns_)
@@ -162,7 +173,7 @@ class Rules {
     const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) ||
                             (IsProduct(op) && !in_columns) || gpu::LoadColumnsOp::Is(&op) ||
                             gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) ||
-                            gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op);
+                            gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op) || IsOfCopies(op);
     if (of_workers && (!in_workers || elected || one_warp))
       Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
     const bool of_first = in_columns || gpu::MmaCommitOp::Is(&op) || gpu::FreeColumnsOp::Is(&op);
@@ -243,8 +254,27 @@ class Rules {
   }
 
   void CheckClaim(const Op& op) {
-    if (op.num_operands() != 1 || !gpu::OverlayStagesOp::Is(op.operand(0)->def()))
+    if (op.num_operands() == 0 || !gpu::OverlayStagesOp::Is(op.operand(0)->def()))
       Fail(op, FaultKind::kOperand, "claims what no overlay_stages gives");
+    for (int i = 1; i < op.num_operands(); ++i) {
+      if (!op.operand(i)->type().is_token()) Fail(op, FaultKind::kOperand, "comes after something else than a token");
+    }
+  }
+
+  void CheckCopy(const Op& op) {
+    const Op* end = op.region(0)->back();
+    if (!ir::YieldOp::Is(end) || end->num_operands() != 2 || !gpu::StageTileOp::Is(end->operand(1)->def()))
+      Fail(op, FaultKind::kOperand, "has no stage_tile to which it copies");
+  }
+
+  void CheckPiece(const Op& op) {
+    const Op* end = op.region(0)->back();
+    if (!ir::YieldOp::Is(end) || end->num_operands() == 0 || !gpu::StageTileOp::Is(end->operand(0)->def()))
+      return Fail(op, FaultKind::kOperand, "gives no piece in shared memory");
+    const bool more = gpu::PieceOp::Is(op.next());
+    const bool is_taken =
+        IsProduct(*op.next()) && (op.next()->operand(0) == op.result(0) || op.next()->operand(1) == op.result(0));
+    if (!more && !is_taken) Fail(op, FaultKind::kOperand, "stands in front of no product that takes it");
   }
 
   void CheckTurn(const Op& op) {

@@ -80,6 +80,7 @@ void CopyRole::StageInvariants(Builder& b) {
   }
   if (addresses.empty()) return;
   b.Create(GetGpuOp(GpuOpcode::kFenceProxyAsync), {}, {});
+  if (stages().by_threads) return;  // the barrier of the first iteration follows
   b.Create(GetGpuOp(GpuOpcode::kWorkerBarrier), {}, {});
   for (const Op* mma : *frame_->loop->region(0)) {
     const auto steps = DecisionOf<Decision::kLhsInRegisters>(*mma).value_or(0);
@@ -97,9 +98,16 @@ void CopyRole::StageInvariants(Builder& b) {
 Value* CopyRole::InStage(Builder& b, const Value* operand, Value* stage, const RingPosition& widened) {
   const auto i = static_cast<size_t>(operand->index());
   const StagedTile& tile = of_frame().stage.tiles[i];
+  if (stages().by_threads) return StoredForProduct(b, i, stage);
   Value* address =
       of_frame().stage.widens_apart(i) ? AddressOf(b, wide(), widened.stage, i) : AddressOf(b, of_frame(), stage, i);
-  return Stored(b, address, operand->type(), tile.swizzle, ContiguousDim(tile));
+  return StoredAs(b, address, operand->type(), tile);
+}
+
+Value* CopyRole::StoredAs(Builder& b, Value* address, ir::Type type, const StagedTile& tile) {
+  Value* stored = Stored(b, address, type, tile.swizzle, ContiguousDim(tile));
+  if (tile.turned > 0) Decide<Decision::kRowRotation>(b.module(), stored->def(), {tile.turned});
+  return stored;
 }
 
 // The same as it was loaded, in the stage of this iteration. Threads widen it in this layout.
@@ -182,7 +190,8 @@ void CopyRole::Turn(Builder& b, GpuOpcode code) {
 void CopyRole::CopyOther(Builder& b, const Op& op) {
   const bool reads = frame_ != nullptr && op.parent() == frame_->loop && IsProduct(op) &&
                      (CopyOf(op, 0) != nullptr || CopyOf(op, 1) != nullptr);
-  reads ? Multiply(b, op) : RoleCopy::CopyOther(b, op);
+  if (!reads) return RoleCopy::CopyOther(b, op);
+  stages().by_threads ? MultiplyByThreads(b, op) : Multiply(b, op);
 }
 
 void CopyRole::Multiply(Builder& b, const Op& mma) {
@@ -383,7 +392,7 @@ void CopyRole::AwaitOverlapping(Builder& b, const Op& op) {
 Values CopyRole::WaitOverlapping(Builder& b, int64_t pending, const Values& sums) {
   FillMeanwhile(b);
   Values ended = AwaitProducts(b, pending, sums);
-  if (!frame_->waited && stages().keeps) Release(b, of_frame().free, frame_->before, frame_->any);
+  if (!frame_->waited && stages().drains()) Release(b, of_frame().free, frame_->before, frame_->any);
   frame_->waited = true;
   return ended;
 }

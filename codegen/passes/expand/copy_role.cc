@@ -4,6 +4,7 @@
 #include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/overlapped_products.h"
+#include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
 
@@ -23,6 +24,7 @@ void Yield(Builder& b, const Values& values) { b.Create(ir::Opcode::kYield, {val
 
 CopyStages StagesOf(const Schedule& schedule, const Op& copy) {
   CopyStages stages;
+  if (!CopiesByTma(copy)) stages.by_threads = ThreadCopiesOf(copy);
   const StageLayout layout = StageOf(copy);
   stages.pieces = layout.piece_bytes > 0;
   stages.late = HasCrossIterationMma(copy);
@@ -46,7 +48,7 @@ void AllocateCopies(Builder& b, const Schedule& schedule, const std::vector<cons
                     std::vector<FetchRing>* rings, std::vector<CopyStages>* all) {
   for (const Op* copy : copies) {
     CopyStages stages = StagesOf(schedule, *copy);
-    rings->push_back(AllocateRing(b, schedule, *copy));
+    rings->push_back(stages.by_threads ? AllocateCopied(b, schedule, *copy) : AllocateRing(b, schedule, *copy));
     if (stages.apart) {
       stages.late_full = Named("late_full", AllocateBarriers(b, schedule.stages, 1, false));
       stages.late_free = Named("late_free", AllocateBarriers(b, schedule.stages, schedule.num_warps, false));
@@ -70,7 +72,8 @@ void CopyRole::ClaimStages(Builder& b) {
     MakeTensorMaps(b, frame_->ring);
     Yield(b, {});
   }
-  b.Create(GetGpuOp(GpuOpcode::kClaimStages), {{of_frame().memory}}, {});
+  Op* claim = b.Create(GetGpuOp(GpuOpcode::kClaimStages), {{of_frame().memory}}, {});
+  Decide<Decision::kProxyFence>(b.module(), claim, true);
 }
 
 Value* CopyRole::IsWarp(Builder& b, int warp) {
@@ -110,7 +113,14 @@ Value* CopyRole::HasMore(Builder& b, Value* index) {
                   ir::Signedness::kUnsigned);
 }
 
+Values CopyRole::Flat(const Filling& at) {
+  if (at.phase == nullptr) return {at.stage, at.index, at.more};
+  return {at.stage, at.phase, at.index, at.more};
+}
+
 CopyRole::Filling CopyRole::Filled(const Op& when) {
+  if (when.num_results() == 3)
+    return {Named("to", when.result(0)), nullptr, Named("ahead", when.result(1)), Named("more", when.result(2))};
   return {Named("to", when.result(0)), Named("to_phase", when.result(1)), Named("ahead", when.result(2)),
           Named("more", when.result(3))};
 }
@@ -167,6 +177,7 @@ CopyRole::Filling CopyRole::FillPiece(Builder& b, const Filling& at, int piece, 
 }
 
 void CopyRole::FillMeanwhile(Builder& b) {
+  if (stages().by_threads) return FillBeside(b);
   if (stages().pieces) {
     // The pieces before those that were read are on their way.
     frame_->filling = FillPiece(b, frame_->filling, frame_->piece + of_frame().stages - 2, nullptr);
@@ -179,13 +190,13 @@ void CopyRole::FillMeanwhile(Builder& b) {
 }
 
 void CopyRole::FillBesideParts(Builder& b) {
-  const Filling& at = frame_->filling;
-  const std::vector<ir::Type> types = {I32(b), I32(b), at.index->type(), I1(b)};
+  std::vector<ir::Type> types;
+  for (const Value* v : Flat(frame_->filling)) types.push_back(v->type());
   Op* meanwhile = b.Create(GetGpuOp(GpuOpcode::kMeanwhile), {Values()}, types);
   {
     Builder::Scope scope(b, b.AddRegion(meanwhile, 0, {}));
     FillMeanwhile(b);
-    Yield(b, {at.stage, at.phase, at.index, at.more});
+    Yield(b, Flat(frame_->filling));
   }
   frame_->filling = Filled(*meanwhile);
 }
@@ -296,6 +307,11 @@ void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
   }
   if (!frame.deferred.empty()) frame.leaders = LeadersOf(loop.op());
   frame.yes = I1(b, true);
+  if (stages().by_threads) {
+    CopyThreadLoop(b, loop);
+    frame_ = nullptr;
+    return;
+  }
   ClaimStages(b);
   frame.next = positions()[r];
   if (stages().wide >= 0) frame.wide_next = frame.wide_before = positions()[static_cast<size_t>(stages().wide)];
@@ -319,6 +335,12 @@ void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
 // Besides what the program's loop carries.
 std::vector<CopyRole::Carried> CopyRole::CarriedValues() {
   Frame& f = *frame_;
+  if (stages().by_threads) {
+    return {{"stage", &f.next.stage, f.next.stage},
+            {"to", &f.filling.stage, f.filling.stage},
+            {"ahead", &f.filling.index, f.filling.index},
+            {"more", &f.filling.more, f.filling.more}};
+  }
   std::vector<Carried> values = {
       {"stage", &f.next.stage, f.next.stage},       {"phase", &f.next.phase, f.next.phase},
       {"to", &f.filling.stage, f.filling.stage},    {"to_phase", &f.filling.phase, f.filling.phase},
@@ -403,6 +425,7 @@ void CopyRole::CopyGuarded(Builder& b, Value* runs) {
 }
 
 void CopyRole::CopyFetch(Builder& b, const Op&, size_t) {
+  if (stages().by_threads) return AdvanceByThreads(b);
   if (stages().pieces) return;
   frame_->at = frame_->next;
   // Of two iterations in a row LLVM would know both stages, and keep all addresses in them for the whole loop.
@@ -424,7 +447,8 @@ Values CopyRole::EndIteration(Builder& b, const Op&, size_t) {
   if (!frame_->overlapping.empty() && !frame_->waited)
     WaitOverlapping(b, static_cast<int64_t>(frame_->begun.size()), {});
   if (stages().wide >= 0 && !stages().wide_for_late) Release(b, wide().free, frame_->wide_at.stage, frame_->yes);
-  if (!stages().drains() && !stages().pieces) Release(b, of_frame().free, frame_->at.stage, frame_->yes);
+  if (!stages().drains() && !stages().pieces && !stages().by_threads)
+    Release(b, of_frame().free, frame_->at.stage, frame_->yes);
   Values next;
   for (const Carried& c : CarriedValues()) next.push_back(c.next);
   return next;

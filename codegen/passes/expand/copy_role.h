@@ -1,5 +1,5 @@
-// What the warps run of a program some of whose loops copy ahead by TMA: all of it. One thread of the first warp starts the copies, so that no
-// iteration has a barrier of all warps. Before and after, of such a loop:
+// What the warps run of a program some of whose loops copy ahead: all of it. Loops whose threads copy are in thread_copies.cc. By TMA, one thread
+// of the first warp starts the copies, so that no iteration has a barrier of all warps. Before and after, of such a loop:
 //
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
 //     %x, %y = copy_ahead … { … }
@@ -33,6 +33,7 @@
 #define TILE_CODEGEN_PASSES_EXPAND_COPY_ROLE_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -42,19 +43,30 @@
 
 namespace tile::codegen {
 
-// A ring that TMA fills for the warps that multiply, besides what a FetchRing says.
+// How all threads copy what an iteration multiplies.
+struct ThreadCopies {
+  bool only_computes = false;  // addresses may be computed for iterations that do not exist
+  bool writes = false;         // they come by way of memory
+  bool reads_stages = false;   // some product reads them in shared memory
+  bool beside = false;         // copies begin while products run
+  int running = 0;             // products that run on when their iteration ends
+};
+ThreadCopies ThreadCopiesOf(const ir::Op& copy);
+
+// A ring that is filled for the warps that multiply, besides what a FetchRing says.
 struct CopyStages {
-  bool pieces = false;  // its unit is the operand of one product, not a stage
-  bool late = false;    // a deferred product reads the stage of the iteration before
-  bool apart = false;   // its operands have barriers of their own
-  bool keeps = false;   // a product of the iteration before reads its stage until this one waits for products
+  std::optional<ThreadCopies> by_threads = std::nullopt;  // else by TMA
+  bool pieces = false;                                    // its unit is the operand of one product, not a stage
+  bool late = false;                                      // a deferred product reads the stage of the iteration before
+  bool apart = false;                                     // its operands have barriers of their own
+  bool keeps = false;  // a product of the iteration before reads its stage until this one waits for products
   ir::Value *late_full = nullptr, *late_free = nullptr;
   // The number of the ring to which threads widen tiles; -1: they widen none. Deferred products read some of them, or nobody else reads any.
   int wide = -1;
   bool wide_for_late = false, wide_beside = false;
 
-  // Something is done where the loop has run.
-  bool drains() const { return late || keeps; }
+  // Something is done, and released, where the loop has run.
+  bool drains() const { return !by_threads && (late || keeps); }
 };
 
 // The rings of these copy_ahead, each with the ring of what is widened behind it.
@@ -114,6 +126,7 @@ class CopyRole : public RoleCopy {
     int piece = 0;                // so many were read
     ir::ops::Values widens = {};  // words that were loaded to be widened, of each tile
     bool filled = false;          // copies have begun
+    int running_begun = 0;        // so many of the products that run on (ThreadCopies)
     bool waited = false;          // products of the iteration before have been waited for
     bool keeps_others = false;    // what others than deferred products read is kept
     bool fills_wide = false;      // what was widened is to be fenced
@@ -134,6 +147,8 @@ class CopyRole : public RoleCopy {
   ir::Value* IsWarp(ir::Builder& b, int warp);
   void BeginCopies(ir::Builder& b, ir::Value* runs);
   void BeginPieces(ir::Builder& b, ir::Value* runs);
+  // As values that an operation gives, and back. Threads that copy have no phase.
+  static ir::ops::Values Flat(const Filling& at);
   static Filling Filled(const ir::Op& when);
   Filling Fill(ir::Builder& b, const Filling& at);
   Filling FillPiece(ir::Builder& b, const Filling& at, int piece, ir::Value* mine);
@@ -157,9 +172,37 @@ class CopyRole : public RoleCopy {
   void StoreWidened(ir::Builder& b);
   void FillWide(ir::Builder& b);
 
+  // Loops whose threads copy (thread_copies.cc).
+  void CopyThreadLoop(ir::Builder& b, const ir::ForOp& loop);
+  void ClaimForThreads(ir::Builder& b);
+  void Plain(ir::Builder& b, GpuOpcode code);
+  void WaitForCopies(ir::Builder& b, int64_t groups);
+  ir::Value* StepBytes(ir::Builder& b, ir::Value* at);
+  void ComputeAddresses(ir::Builder& b, ir::Value* index);
+  ir::Value* LoadedTile(ir::Builder& b, const ir::Value* v);
+  ir::Value* PlaceOf(ir::Builder& b, size_t i, ir::Value* at);
+  ir::Value* StoredForProduct(ir::Builder& b, size_t i, ir::Value* at);
+  void CopyTile(ir::Builder& b, size_t i, int piece, ir::Value* at, ir::Value* when);
+  void CopyTiles(ir::Builder& b, ir::Value* at, ir::Value* when);
+  Filling AfterFilling(ir::Builder& b, const Filling& at, ir::Value* more);
+  Filling IfMore(ir::Builder& b, const Filling& at, const std::function<Filling()>& fill);
+  Filling FillByThreads(ir::Builder& b, const Filling& at, bool awaits);
+  Filling FillPieceByThreads(ir::Builder& b, const Filling& at, int piece);
+  void BeginByThreads(ir::Builder& b);
+  void ConvertTile(ir::Builder& b, size_t i);
+  void ArriveByThreads(ir::Builder& b);
+  void AdvanceByThreads(ir::Builder& b);
+  void AdvancePieceByThreads(ir::Builder& b);
+  void FillBeside(ir::Builder& b);
+  ir::Value* TakePieces(ir::Builder& b, const ir::Value* operand);
+  void MultiplyByThreads(ir::Builder& b, const ir::Op& mma);
+  void AwaitCarried(ir::Builder& b, ir::ops::Values* results);
+
   // Products (copy_products.cc).
   void StageInvariants(ir::Builder& b);
   ir::Value* InStage(ir::Builder& b, const ir::Value* operand, ir::Value* stage, const RingPosition& widened);
+  // How the tile is stored, at this address.
+  ir::Value* StoredAs(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
   bool ReadsWide(const ir::Op& mma) const;
   ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
   ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);

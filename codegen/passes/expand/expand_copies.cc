@@ -1,5 +1,6 @@
 #include "codegen/passes/expand/expand_copies.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "codegen/gpu/ops.h"
@@ -16,7 +17,7 @@ using ir::Op;
 std::vector<const Op*> CopiesToExpand(const ir::Function& function) {
   std::vector<const Op*> copies;
   ir::Walk(function.body(), [&](const Op* op) {
-    if (IsGpuOp(op, GpuOpcode::kCopyAhead) && CopiesByTma(*op)) copies.push_back(op);
+    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copies.push_back(op);
   });
   return copies;
 }
@@ -31,8 +32,10 @@ absl::Status ExpandCopies(Program& p) {
     std::vector<FetchRing> rings;
     std::vector<CopyStages> stages;
     AllocateCopies(b, schedule, copies, &rings, &stages);
-    b.Create(GetGpuOp(GpuOpcode::kFenceBarriers), {}, {});
-    b.Create(GetGpuOp(GpuOpcode::kBlockBarrier), {}, {});
+    if (std::any_of(copies.begin(), copies.end(), [](const Op* copy) { return CopiesByTma(*copy); })) {
+      b.Create(GetGpuOp(GpuOpcode::kFenceBarriers), {}, {});
+      b.Create(GetGpuOp(GpuOpcode::kBlockBarrier), {}, {});
+    }
     CopyRole workers(rings, stages, schedule, &p.layouts, *p.function);
     Builder::Scope scope(b, b.AddRegion(b.Create(GetGpuOp(GpuOpcode::kWorkers), {}, {}), 0, {}));
     workers.Begin(b, /*phase=*/0);

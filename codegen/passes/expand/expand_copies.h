@@ -1,4 +1,4 @@
-// Writes out how loops copy ahead by TMA, and in which order their products begin and are awaited.
+// Writes out how loops copy ahead, by TMA or by threads, and in which order their products begin and are awaited.
 //
 // Before, after:
 //
@@ -15,7 +15,7 @@
 //   workers { <the program: copy_role.h> }
 //   return
 //
-// Loops whose tiles all threads copy (cp.async) stay as they are.
+// Barriers, fence and block_barrier are there where TMA copies (copy_role.h); loops whose threads copy have other waits (thread_copies.cc).
 #ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
 #define TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
 

@@ -45,7 +45,7 @@ FetchRing::TensorMap AllocateTensorMap(Builder& b, const StagedTile& tile, int w
 void MakeNumbers(Builder& b, int64_t bytes, const std::vector<int64_t>& offsets, FetchRing* ring) {
   ring->zero = I32(b, 0);
   ring->one = I32(b, 1);
-  ring->last = I32(b, ring->stages);
+  ring->last = I32(b, ring->in_bytes ? bytes * ring->stages : ring->stages);
   ring->bytes = I32(b, bytes);
   for (const int64_t offset : offsets) {
     ring->slots.push_back(offset <= 0 ? ring->memory : Named("slot", op::Addi(b, ring->memory, I32(b, offset))));
@@ -88,6 +88,21 @@ const FetchRing::TensorMap* FetchRing::MapOf(const Op* load) const {
   return nullptr;
 }
 
+FetchRing AllocateCopied(Builder& b, const Schedule& schedule, const Op& copy) {
+  FetchRing ring;
+  ring.fetch = &copy;
+  ring.stage = StageOf(copy);
+  ring.stages = schedule.stages;
+  ring.in_bytes = true;
+  const int64_t bytes = ring.stage.unit_bytes();
+  ring.memory = Named("memory", b.Create(GetGpuOp(GpuOpcode::kOverlayStages), {}, {I32(b)},
+                                         {{"bytes", Int(bytes)}, {"stages", Int(schedule.stages)}})
+                                    ->result(0));
+  const bool pieces = ring.stage.piece_bytes > 0;
+  MakeNumbers(b, bytes, pieces ? std::vector<int64_t>(ring.stage.offsets.size()) : ring.stage.offsets, &ring);
+  return ring;
+}
+
 FetchRing AllocateWidened(Builder& b, const Schedule& schedule, const FetchRing& from) {
   FetchRing ring;
   ring.fetch = from.fetch;
@@ -124,7 +139,7 @@ RingPosition Next(Builder& b, const FetchRing& ring, const RingPosition& at) {
 }
 
 Value* AddressOf(Builder& b, const FetchRing& ring, Value* stage, size_t i) {
-  return Named("at", op::Addi(b, ring.slots[i], op::Muli(b, stage, ring.bytes)));
+  return Named("at", op::Addi(b, ring.slots[i], ring.in_bytes ? stage : op::Muli(b, stage, ring.bytes)));
 }
 
 void Await(Builder& b, Value* barriers, Value* stage, Value* phase) {

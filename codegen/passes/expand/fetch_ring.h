@@ -22,9 +22,11 @@ struct FetchRing {
   const ir::Op* fetch = nullptr;  // in the program that is expanded
   StageLayout stage;
   int stages = 0;
+  bool in_bytes =
+      false;  // threads copy: stages are named by where they begin, positions have no phase, and there are no barriers
   ir::Value *memory = nullptr, *full = nullptr, *free = nullptr;  // addresses of all stages and their barriers
   ir::Value *zero = nullptr, *one = nullptr, *last = nullptr,
-            *bytes = nullptr;     // 0, 1, the number of stages, their bytes
+            *bytes = nullptr;     // 0, 1, where the last stage ends as positions say it, the bytes of one
   std::vector<ir::Value*> slots;  // where results lie in the first stage
   // Descriptors that the kernel makes itself, by the load that uses them: where they are made, and where TMA reads them.
   struct TensorMap {
@@ -43,6 +45,8 @@ struct RingPosition {
 
 // Of a fetch_ahead, or a copy_ahead by TMA.
 FetchRing AllocateRing(ir::Builder& b, const Schedule& schedule, const ir::Op& fetch);
+// Of a copy_ahead whose threads copy.
+FetchRing AllocateCopied(ir::Builder& b, const Schedule& schedule, const ir::Op& copy);
 // Of the places to which threads widen what TMA brings to this ring (plan/staging/conversion_buffers.h). They fill them themselves.
 FetchRing AllocateWidened(ir::Builder& b, const Schedule& schedule, const FetchRing& from);
 // A barrier for each stage.

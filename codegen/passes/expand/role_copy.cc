@@ -33,14 +33,16 @@ RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& func
       // The ring to which threads widen comes behind that from which they do.
       ring_of_fetch_.try_emplace(op, i);
       ring_of_fetch_.try_emplace(op->parent(), i);
-      for (const Op* around = op->parent(); around != nullptr; around = around->parent())
+      // Where threads copy, each execution of the loop begins with the first stage.
+      for (const Op* around = op->parent(); around != nullptr && !rings_[i].in_bytes; around = around->parent())
         rings_in_[around].push_back(i);
     }
   });
 }
 
 void RoleCopy::Begin(Builder& b, int64_t phase) {
-  for (size_t i = 0; i < rings_.size(); ++i) positions_.push_back({I32(b, 0), I32(b, phase)});
+  for (const FetchRing& ring : rings_)
+    positions_.push_back(ring.in_bytes ? RingPosition() : RingPosition{I32(b, 0), I32(b, phase)});
 }
 
 Values RoleCopy::FlatPositions() const {

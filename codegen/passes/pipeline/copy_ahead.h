@@ -6,7 +6,7 @@
 //
 // One operand is enough: the other may be computed (attention: weights times values), and several products of a loop
 // may take part. What FetchAhead (fetch_ahead.h) asks of the host is not needed here: any tensor will do whose rows are
-// in one piece; whether they are aligned is tested at run time (emit/pipeline/copy_ring.h). Conditions on a load:
+// in one piece; whether they are aligned is tested at run time (emit/pipeline/slot_copies.h). Conditions on a load:
 // passes/move_loads.h.
 #ifndef TILE_CODEGEN_PASSES_PIPELINE_COPY_AHEAD_H_
 #define TILE_CODEGEN_PASSES_PIPELINE_COPY_AHEAD_H_

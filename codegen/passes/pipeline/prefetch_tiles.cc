@@ -41,6 +41,8 @@ constexpr int64_t kBesideTiles = tuning::kFragmentRegisters;
 // The fewest that ptxas needs for them. Two blocks that fit then are kept: what they overlap is worth more than loads that come early (operands of 4 bits,
 // 64x128x64 on an H200: 623 us in two blocks, 922 in one that loads early).
 constexpr int64_t kLeastBesideTiles = kBesideSums;
+// So few come early even where two blocks have no more than those beside them (int8 factors, 64 x 128, 256 threads: 8).
+constexpr int64_t kFewBesideTwo = 16;
 constexpr int64_t kMostOfThread = 255, kWordsOfAddress = 2;
 constexpr uint64_t kLeastVectorBits = 64;
 
@@ -52,16 +54,22 @@ bool HasLoads(const Op& loop) {
   return false;
 }
 
+// Registers that a tile takes over all threads from one iteration to the next: elements of 8 bits lie four in one (emit/context/carried.h).
+int64_t CarriedWords(const ir::Type& tile) {
+  const int64_t words = RegistersOf(tile);
+  return ir::MemoryBits(tile.elem()) == 8 ? (words + 3) / 4 : words;
+}
+
 // Registers of 32 bits that a load takes over all threads: a vector needs few addresses, elements by themselves one each.
 int64_t WordsOf(const Op& load, Facts* facts) {
   const ir::Type tile = load.result(0)->type();
-  const int64_t words = RegistersOf(tile);
+  const int64_t words = CarriedWords(tile);
   if (!ir::LoadPtrOp::Is(&load)) return words;
   const auto bits = static_cast<uint64_t>(std::max(8, ir::MemoryBits(tile.elem())));
   for (int d = 0; d < tile.rank(); ++d) {
     if (facts->LineOf(load.operand(0), d).rising * bits >= kLeastVectorBits) return words;
   }
-  return words + kWordsOfAddress * words;
+  return words + kWordsOfAddress * RegistersOf(tile);
 }
 
 class WalkingLoop {
@@ -82,7 +90,7 @@ class WalkingLoop {
         why = std::move(hinders);
         continue;
       }
-      each += (RegistersOf(inside->result(0)->type()) + threads - 1) / threads;
+      each += (CarriedWords(inside->result(0)->type()) + threads - 1) / threads;
       words += WordsOf(*inside, &facts);
       loads_.push_back(inside);
     }
@@ -109,7 +117,7 @@ class WalkingLoop {
     const int64_t threads = schedule.hardware_threads();
     const LiveRegisters live = MostLiveData(*p_.function);
     int64_t words = live.words;
-    if (live.at->block() == body_ && !IsBehindProduct(*live.at)) {
+    if (schedule.blocks == 1 && live.at->block() == body_ && !IsBehindProduct(*live.at)) {
       // It holds what was loaded for this iteration, which the next one's takes the place of.
       for (const Op* load : loads_) {
         const ir::Type tile = load->result(0)->type();
@@ -118,6 +126,8 @@ class WalkingLoop {
     }
     const int64_t live_of_thread = words / schedule.threads();
     const bool two_fit = 2 * threads * (live_of_thread + kLeastBesideTiles) <= Target::kRegisters;
+    const bool few_fit = 2 * threads * (live_of_thread + each + kLeastBesideTiles) <= Target::kRegisters;
+    if (each <= kFewBesideTwo && few_fit && !schedule.producer) return kFewBesideTwo;
     const int64_t blocks = std::max(schedule.blocks, two_fit ? 2 : 1);
     const int64_t left =
         std::min(kMostOfThread, Target::kRegisters / (threads * blocks)) - live_of_thread - kBesideTiles;
@@ -219,7 +229,7 @@ class WalkingLoop {
 
  private:
   bool IsSmall(const Op& load) const {
-    return RegistersOf(load.result(0)->type()) <= ScheduleOf(*p_.function)->threads();
+    return CarriedWords(load.result(0)->type()) <= ScheduleOf(*p_.function)->threads();
   }
 
   // The only index that the induction variable moves, of a load that can be copied; -1 of others.

@@ -17,6 +17,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/tile_value.h"
+#include "codegen/passes/slicing/kept_tiles.h"
 #include "codegen/passes/slicing/slice_cone.h"
 #include "codegen/passes/slicing/slice_loop.h"
 #include "codegen/passes/slicing/slice_write.h"
@@ -101,6 +102,20 @@ class BlockSlicer {
       if (HoldsBig(*op) && !done.contains(op)) return std::nullopt;
     }
     return words;
+  }
+
+  // Slices do all that the block does with large tiles, and no load is done in two loops.
+  bool LoadsOnce() {
+    if (!Loaded()) return false;
+    absl::flat_hash_set<const Op*> loaded;
+    for (const std::vector<int>& members : Groups()) {
+      for (const SliceLoop& loop : Fuse(members)) {
+        for (const auto& [load, dim] : LoadsOf(loop)) {
+          if (!loaded.insert(load).second) return false;
+        }
+      }
+    }
+    return true;
   }
 
   // One loop would do all that the block does, and cut nothing out of what is there whole.
@@ -555,8 +570,37 @@ int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* f
 
 }  // namespace
 
+namespace {
+
+// Large tiles of the function's block stay whole where slices would load them again, or keep them in memory, and threads have registers for what
+// lives from one exchange to the next.
+bool StaysWhole(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
+  Block* block = function->body();
+  if (HasProducts(*function)) return false;
+  for (bool carry : {false, true}) {
+    if (BlockSlicer(options, module, block, nullptr, carry).LoadsOnce()) return false;
+  }
+  const std::optional<int64_t> kept = KeptWords(*block);
+  if (!kept || *kept > options.limit) return false;
+  const LargestTile largest = FindLargestTile(*function);
+  if (trace != nullptr &&
+      !trace->TakesStep("slice", absl::StrCat("rows at ", module->Where(largest.op->loc, largest.op->pos))))
+    return false;
+  if (trace != nullptr && trace->on_remark) {
+    trace->on_remark(absl::StrCat(module->Where(largest.op->loc, largest.op->pos),
+                                  ": remark[slice]: ", largest.op->info()->mnemonic,
+                                  ": tiles stay whole: from one exchange between threads to the next ", *kept,
+                                  " registers of all threads live, of ", options.limit));
+  }
+  ConvertAgain(module, block);
+  return true;
+}
+
+}  // namespace
+
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   DropUnusedLoads(options.limit, module, function);
+  if (StaysWhole(options, module, function, trace)) return 0;
   TileSpiller keeper({options.limit, options.shared_bytes}, module, function, trace);
   keeper.Prepare();
   std::vector<Op*> blocked, ignored;

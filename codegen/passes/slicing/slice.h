@@ -16,7 +16,8 @@
 // Sinks (stores, and reductions along the sliced dimension) ask for slices of what they take; each operation in between
 // knows which slices of its operands it needs (analysis/slice_dims.h), down to loads, constants and small tiles. Sinks that
 // load the same become one loop, as long as none needs the end of another. Where slices can hold whole rows, so that
-// reductions end in each and nothing is loaded twice, they do. Tiles that hang together are sliced together or stay:
+// reductions end in each and nothing is loaded twice, they do. Where slices would load again, and threads can keep what lives
+// from one exchange to the next, all stays whole (kept_tiles.h). Tiles that hang together are sliced together or stay:
 // what lives whole for one user need not be loaded again for the others.
 //
 // What makes that legal (semantics 6, 7.2): accesses of a loop happen in another order than those of whole tiles. A

@@ -261,7 +261,10 @@ class Held {
   }
 
   // Four warps of a block wait for what they load, while those of another block multiply it.
-  bool IsBesideOthers(int warps) const { return warps == 4 && only_loads_ && !comes_ahead_ && HoldsData(warps); }
+  bool IsBesideOthers(int warps) const {
+    return warps == 4 && only_loads_ && !comes_ahead_ && HoldsData(warps) &&
+           elements_ <= 32 * tuning::kElementsOfFewWarps * warps;
+  }
 
   // Rows are whole in a warp, while registers last.
   bool HasAllRows(int warps) const { return chain_rows_ > 0 && kWarpRows * warps >= chain_rows_; }

@@ -93,13 +93,16 @@ std::function<bool(int)> UnitDims(const Op& load) {
 }  // namespace
 
 std::optional<LoadedOperand> LoadedOperandOf(const Op& mma, int operand) {
+  return LoadedOperandOf(mma.operand(operand), operand == 0);
+}
+
+std::optional<LoadedOperand> LoadedOperandOf(const Value* v, bool lhs) {
   LoadedOperand s;
   std::vector<int> dims;
-  const Value* v = mma.operand(operand);
   if (v->type().rank() != 2 || !TraceToLoad(Inside(v), &s, &dims)) return std::nullopt;
   const std::function<bool(int)> is_unit = UnitDims(*s.load);
   if (is_unit == nullptr) return std::nullopt;
-  s.lhs = operand == 0;
+  s.lhs = lhs;
   s.loaded_bits = ir::MemoryBits(s.load->result(0)->type().elem());
   s.element_bits = std::max(s.loaded_bits, ir::MemoryBits(v->type().elem()));
   if (s.loaded_bits < 8) return std::nullopt;

@@ -39,6 +39,8 @@ struct LoadedOperand {
 // there may be permutations, reshapes that drop dimensions of size 1, and one conversion of floats that keeps their
 // size or widens 8 bits to 16. Before and after the load moves into a fetch.
 std::optional<LoadedOperand> LoadedOperandOf(const ir::Op& mma, int operand);
+// The same of a value that is a left operand, or a right one.
+std::optional<LoadedOperand> LoadedOperandOf(const ir::Value* v, bool lhs);
 
 }  // namespace tile::codegen
 

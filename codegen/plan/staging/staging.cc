@@ -54,7 +54,8 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
 }
 
 const Op* StageTileOf(const Value* v) {
-  if (gpu::HeldWordsOp::Is(v->def())) return StageTileOf(v->def()->operand(0));
+  if (gpu::HeldWordsOp::Is(v->def()) || ir::FToFOp::Is(v->def())) return StageTileOf(v->def()->operand(0));
+  if (gpu::PieceOp::Is(v->def()) && v->index() == 0) return v->def()->region(0)->back()->operand(0)->def();
   return gpu::StageTileOp::Is(v->def()) ? v->def() : nullptr;
 }
 
@@ -70,12 +71,34 @@ StagedTile StoredTile(const Op& stage_tile, bool lhs) {
   t.contiguous = static_cast<int>(tile.dim());
   t.other = 1 - t.contiguous;
   t.swizzle = static_cast<int>(tile.swizzle());
+  if (const auto rotation = DecisionOf<Decision::kRowRotation>(stage_tile)) t.turned = static_cast<int>((*rotation)[0]);
   return t;
+}
+
+StagedTile TileOfCopy(const Op& copy_async) {
+  const Op& yield = *copy_async.region(0)->back();
+  const StagedTile place = StoredTile(*yield.operand(1)->def(), true);
+  // As an operand of which the place's rows go along K.
+  StagedTile t{LoadedOperandOf(yield.operand(0), place.contiguous == 1).value()};
+  t.swizzle = place.swizzle;
+  t.turned = place.turned;
+  return t;
+}
+
+CopiedPart PartOfCopy(const Op& copy_async) {
+  const int64_t part = StoredTile(*copy_async.region(0)->back()->operand(1)->def(), true).inner();
+  const auto offsets = DecisionOf<Decision::kOffsets>(copy_async);
+  return {static_cast<int>(offsets ? (*offsets)[0] / part : 0),
+          static_cast<int>(TileOfCopy(copy_async).inner() / part)};
 }
 
 std::optional<StagedTile> StagedOperandOf(const Op& mma, int operand) {
   const Value* v = mma.operand(operand);
-  if (const Op* tile = StageTileOf(v)) return StoredTile(*tile, operand == 0);
+  if (const Op* tile = StageTileOf(v)) {
+    StagedTile stored = StoredTile(*tile, operand == 0);
+    if (ir::FToFOp::Is(v->def())) stored.rounded = v->def();
+    return stored;
+  }
   return IsFetch(v->def()) ? std::optional(StagedResult(*v->def(), v->index())) : std::nullopt;
 }
 
@@ -171,7 +194,8 @@ bool IsOverlaid(const Value* address) {
 
 bool CopiesAhead(const Op& loop) {
   for (const Op* op : *loop.region(0)) {
-    if (const auto tile = ir::As<gpu::StageTileOp>(op); tile && IsOverlaid(tile->address())) return true;
+    const Op* tile = gpu::PieceOp::Is(op) ? StageTileOf(op->result(0)) : op;
+    if (gpu::StageTileOp::Is(tile) && IsOverlaid(gpu::StageTileOp(tile).address())) return true;
   }
   return CopyIn(loop) != nullptr;
 }

@@ -58,10 +58,18 @@ struct StagedTile : LoadedOperand {
 std::optional<StagedTile> StageOperand(const ir::Op& mma, int operand);
 // How it was decided that the operand lies, or how its stage_tile says it does; nullopt: it is in registers.
 std::optional<StagedTile> StagedOperandOf(const ir::Op& mma, int operand);
-// The stage_tile that the value is, or whose words it is in registers, too (held_words); null: it is none.
+// The stage_tile that the value is, whose words it is in registers, too (held_words), whose elements it is, converted, or of which it is made
+// piece by piece; null: it is none.
 const ir::Op* StageTileOf(const ir::Value* v);
 // How it says that an operand lies.
 StagedTile StoredTile(const ir::Op& stage_tile, bool lhs);
+// How a copy_async leaves the tile that it loads.
+StagedTile TileOfCopy(const ir::Op& copy_async);
+// Which one of so many equal parts of the tile it copies.
+struct CopiedPart {
+  int number = 0, of = 1;
+};
+CopiedPart PartOfCopy(const ir::Op& copy_async);
 // How a tma_load leaves the tile.
 StagedTile TileOfLoad(const ir::Op& tma_load);
 

@@ -1,5 +1,5 @@
-"""What `python -m tilevm.cutile` and `tilevm.triton` print when nobody catches an error of tilevm: what the commands print, which names the
-line of the kernel, and the line of the program that led to it. Frames of the launcher and the frontend stay away, unless asked for.
+"""What `python -m tilevm.cutile` and `tilevm.triton` print when nobody catches an error of tilevm or of a frontend: what the commands print,
+which names the line of the kernel, and the line of the program that led to it. Frames of the launcher and the frontend stay away, unless asked for.
 
     add.py:9:16: error[vm.out_of_bounds]: …
       called from add.py:31; --traceback shows all calls
@@ -33,15 +33,17 @@ def take_flag(arguments: "List[str]") -> bool:
 def printed(traceback: bool) -> "Iterator[None]":
     """Around the program: ends the process as Python does after an error, with status 1. Errors: SystemExit; with `traceback` what was raised."""
     from .._errors import Error
+    from . import foreign
 
     try:
         yield
-    except Error as error:
-        if traceback:
-            raise
+    except Exception as error:
         called = _called_from(error)
+        text = str(error) if isinstance(error, Error) else None if traceback else foreign.text_of(error, called)
+        if traceback or text is None:
+            raise
         sys.stdout.flush()
-        print(f"{error}\n  called from {called}; {_FLAG} shows all calls" if called else error, file=sys.stderr)
+        print(f"{text}\n  called from {called}; {_FLAG} shows all calls" if called else text, file=sys.stderr)
         raise SystemExit(1) from None
 
 

@@ -6,6 +6,7 @@ neither takes what the other made.
 from __future__ import annotations
 
 import os
+import re
 
 from .. import _module
 from .._errors import Error, UnavailableError
@@ -121,10 +122,16 @@ class Compiler:
         return compile_tile
 
     def _explain_rank(self, error: "Any", python: "Any", signatures: "Any") -> None:
-        """Tile code has no tensor views of rank 0. Errors: CompilationError with the name of the array, where that is the mistake."""
+        """Tile code has no tensor views of rank 0, and tiles as many dimensions as their array. Errors: CompilationError that says so, where that
+        is the mistake."""
+        code = python.__code__
+        other = re.search(r"has (\d+) entries for a tile of rank (\d+)", str(error))
+        if other:
+            raise self._error(f"{code.co_filename}:{code.co_firstlineno}: error[cutile.rank]: kernel `{python.__name__}` loads or stores a tile of "
+                              f"rank {other[2]}, and the array has rank {other[1]}\n"
+                              "  fix: give the tile as many dimensions as the array has, as by tile.reshape((1, n))") from None
         if "error[type.c9]" not in str(error):
             return
-        code = python.__code__
         for signature in signatures:
             for name in _without_rank(signature.parameters, code.co_varnames):
                 raise self._error(f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}: error[cutile.rank]: `{name}` of kernel "

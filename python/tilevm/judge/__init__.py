@@ -14,7 +14,7 @@
     _probes.py      what is wrong although the results are right
     _judge.py       the search, the smallest input, the verdict
     _process.py, _server.py, _sandbox.py, _worker.py, _watch.py, _streams.py, _wire.py, _reply.py     the process of the answer
-    _model.py, _narrow.py                                      inputs where the task has an example alone
+    _model.py, _narrow.py, _modes.py                                    inputs where the task has an example alone
     _command.py, _batch.py, _replay.py, _session.py            the commands, and tests
 
 docs/judging-kernels.md says what a verdict promises, and what it does not.
@@ -110,7 +110,7 @@ def prepare(imports: "Tuple[str, ...]") -> None:
         torch.set_num_threads(1)
         from ._watch import torch_operations
 
-        with torch_operations({}):  # the first use of a mode imports half of torch: no answer's budget pays for it
+        with torch_operations({}):  # what a mode needs at its first use: no answer's budget pays for it
             torch.zeros(2) + torch.zeros(2)
 
 

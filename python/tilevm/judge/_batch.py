@@ -13,7 +13,7 @@ import json
 import multiprocessing
 import os
 
-from .._errors import Error, argument_error
+from .._errors import Error, UnavailableError, argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,28 +103,44 @@ class _Left:
 def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     """The verdict on a line; what is no task is undecided."""
     from . import Judge, Options, imports_of, prepare, split
-    from ._process import Bounds, Server
+    from ._process import Bounds
     from ._replay import write
     from ._verdict import UNDECIDED, Verdict
 
     try:
         path, entry = split(item["answer"])
         imports = imports_of(path, item["task"].partition(".py:")[0])
-        if imports not in _servers:
-            _servers[imports] = Server(imports)
+        device = options.get("device", "vm")
+        _server(imports, device)  # it imports while the task is loaded
         prepare(imports)
         task, reference = _task_of(item)
-        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), bounds=Bounds(sandbox=options["sandbox"]))
-        verdict = Judge(task, path, _servers[imports], entry, chosen, reference).run()
+        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), bounds=Bounds(sandbox=options["sandbox"], device=device))
+        try:
+            verdict = Judge(task, path, _server(imports, device), entry, chosen, reference).run()
+        except UnavailableError as error:
+            if error.code != "judge.server":
+                raise
+            _servers.pop((imports, device)).close()  # the machine ended it: once more with another one
+            verdict = Judge(task, path, _server(imports, device), entry, chosen, reference).run()
         if verdict.verdict != "right" and options.get("out") and task.path:
             verdict.replay = write(verdict, options["out"], entry)
     except Error as error:
-        if error.code.startswith("judge.s"):  # no sandbox, no server
+        if error.code in ("judge.sandbox", "judge.server", "judge.device"):
             raise
         verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", error.message)
     except Exception as error:  # noqa: BLE001  # of the task's own code
         verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}")
     return {"id": item["id"], **verdict.to_json()}
+
+
+def _server(imports: "Tuple[str, ...]", device: str) -> "Server":
+    """Of this process; another one where an answer or the machine ended the first."""
+    from ._process import Server
+
+    known = _servers.get((imports, device))
+    if known is None or not known.lives():
+        _servers[imports, device] = known = Server(imports, device)
+    return known
 
 
 def _task_of(item: "Dict[str, Any]") -> "Tuple[Task, Reference]":

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ._schema import Schema
 
-LAYOUTS = ("rows", "transposed", "step", "offset", "expanded", "outer")
+LAYOUTS = ("transposed", "rows", "step", "offset", "expanded", "outer")
 _MOST_ELEMENTS = 1 << 15
 _LARGEST_CONSTANT = 4096
 _BEFORE_EXAMPLES = 7  # small inputs, which say more about a mistake that they show; the task's own examples come before the budget ends
@@ -34,14 +34,15 @@ _SMALL = (3, 5, 2, 7, 4, 6, 11, 13)
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """`sizes`, `layout` of all arrays that may have it, `values`: the pattern of floats, `seed`; `aliased`: arrays of one type and shape are one;
-    `example`: the number of an example call of the task, whose arguments are taken as they are."""
+    """`sizes`, `layout` of all arrays that may have it, or of the argument number `only`, `values`: the pattern of floats, `seed`; `aliased`: arrays
+    of one kind and shape are one; `example`: the number of an example call of the task, whose arguments are taken as they are."""
 
     sizes: "Tuple[Tuple[str, int], ...]" = ()
     layout: str = "contiguous"
     values: str = "normal"
     seed: int = 1
     aliased: bool = False
+    only: "Optional[int]" = None
     example: "Optional[int]" = None
 
     @property
@@ -50,18 +51,30 @@ class Case:
 
     def to_json(self) -> "Dict[str, Any]":
         found = {"sizes": dict(self.sizes), "layout": self.layout, "values": self.values, "seed": self.seed}
-        return {**found, **({"aliased": True} if self.aliased else {}), **({} if self.example is None else {"example": self.example})}
+        more = {"only": self.only, "example": self.example}
+        return {**found, **({"aliased": True} if self.aliased else {}), **{key: value for key, value in more.items() if value is not None}}
 
     @staticmethod
     def from_json(text: "Dict[str, Any]") -> "Case":
-        return Case(tuple(text["sizes"].items()), text["layout"], text["values"], text["seed"], bool(text.get("aliased")), text.get("example"))
+        return Case(tuple(text["sizes"].items()), text["layout"], text["values"], text["seed"], bool(text.get("aliased")), text.get("only"),
+                    text.get("example"))
 
     def text(self) -> str:
         if self.example is not None:
             return f"the task's example {self.example}" + ("" if self.values == "normal" else f", {self.values} values")
         sizes = ", ".join(f"{name} = {number}" for name, number in self.sizes)
-        return ", ".join(filter(None, [sizes, "" if self.layout == "contiguous" else f"layout {self.layout}", f"{self.values} values", f"seed {self.seed}",
+        layout = "" if self.layout == "contiguous" else f"layout {self.layout}" + ("" if self.only is None else f" of argument {self.only}")
+        return ", ".join(filter(None, [sizes, layout, f"{self.values} values", f"seed {self.seed}",
                                        "one array in several places" if self.aliased else ""]))
+
+
+def _layouts_of_one(schema: "Schema", where: "Tuple[Tuple[str, int], ...]", seeds: "Iterator[int]") -> "List[Case]":
+    """One array has strides that the others have not: a kernel that takes those of another array is right while all are laid out alike."""
+    free = [(number, item) for number, item in enumerate(schema.inputs)
+            if isinstance(item, ArrayInput) and "contiguous" not in item.words and ("rows" not in item.words or len(item.shape) > 1)]
+    arrays = sum(isinstance(item, ArrayInput) for item in schema.inputs)
+    layout = {number: "rows" if "rows" in item.words else "transposed" if len(item.shape) > 1 else "step" for number, item in free}
+    return [Case(where, layout=layout[number], seed=next(seeds), only=number) for number, _ in free] if arrays > 1 and schema.declared else []
 
 
 def constants_of(text: str) -> "List[int]":
@@ -95,7 +108,7 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
     samples = [Case(example=number) for number in range(examples)]
-    mixed = _interleaved([(first, 3), (several, 1), (values, 2), (layouts, 1), (aliases, 1)])
+    mixed = _interleaved([(first, 3), (several, 1), (values, 2), (layouts, 1), (_layouts_of_one(schema, middle, seeds), 1), (aliases, 1)])
     yield from itertools.islice(mixed, _BEFORE_EXAMPLES)
     yield from samples
     yield from mixed
@@ -196,9 +209,14 @@ def _layouts(schema: "Schema") -> "List[str]":
     return [name for name in LAYOUTS if (rank >= 2 or name in ("step", "offset", "expanded")) and (any_stride or name not in ("transposed", "step"))]
 
 
+def _kind(item: ArrayInput) -> "Tuple[Any, ...]":
+    """What elements of an array may be: only one that promises the same can stand for it."""
+    return item.dtype, repr(item.low), repr(item.high), item.other, item.words - {"contiguous", "rows"}
+
+
 def _may_alias(schema: "Schema") -> bool:
     arrays = [item for item in schema.inputs if isinstance(item, ArrayInput)]
-    keys = [(a.dtype, tuple(map(repr, a.shape)), repr(a.low), repr(a.high)) for a in arrays if "inout" not in a.words]
+    keys = [(_kind(a), tuple(map(repr, a.shape))) for a in arrays if "inout" not in a.words]
     return schema.declared and len(set(keys)) < len(keys)
 
 
@@ -213,11 +231,12 @@ def build(schema: "Schema", case: Case, examples: "List[Tuple[Any, ...]]") -> "T
     for number, item in enumerate(schema.inputs):
         generator = numpy.random.default_rng([case.seed, number])
         if isinstance(item, ArrayInput):
-            key = item.dtype, tuple(part.at(case.by_name) for part in item.shape), repr(item.low), repr(item.high)
-            if case.aliased and key in known:
+            shape = tuple(part.at(case.by_name) for part in item.shape)
+            key = _kind(item), shape
+            if case.aliased and key in known and "inout" not in item.words:
                 made.append(known[key])
                 continue
-            made.append(_array(item, case, key[1], generator))
+            made.append(_array(item, case, shape, generator, "contiguous" if case.only not in (None, number) else case.layout))
             known[key] = made[-1]
         elif isinstance(item, ScalarInput):
             made.append(_scalar(item, case, generator))
@@ -241,9 +260,9 @@ def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":
     return int(generator.integers(low, high + 1))
 
 
-def _array(item: ArrayInput, case: Case, shape: "Tuple[int, ...]", generator: "Any") -> "Any":
+def _array(item: ArrayInput, case: Case, shape: "Tuple[int, ...]", generator: "Any", layout: str) -> "Any":
     values = _patterns.fill(item, case.by_name, case.values, shape, generator)
-    layout = "contiguous" if "contiguous" in item.words else case.layout
+    layout = "contiguous" if "contiguous" in item.words else layout
     if "rows" in item.words and (layout in ("transposed", "step") or len(item.shape) < 2):
         layout = "contiguous"
     if layout == "expanded" and ("inout" in item.words or "distinct" in item.words):

@@ -36,6 +36,8 @@ def _parser() -> "argparse.ArgumentParser":
     parser.add_argument("--batch", metavar="FILE", help="lines of JSON with task, answer and id, in place of TASK and ANSWER")
     parser.add_argument("--results", metavar="FILE", help="where verdicts go, a line each; those that are there are not made again")
     parser.add_argument("--out", default=".tilevm-judge", metavar="DIR", help="where findings go, for `tilevm replay`; default: .tilevm-judge; '' for nowhere")
+    parser.add_argument("--device", choices=("vm", "cuda"), default="vm", help="cuda: answers run on a GPU by the compilers that they are written for, "
+                        "with the same inputs; without the VM's checks, and without a sandbox")
     parser.add_argument("--no-sandbox", action="store_true", help="run answers with all rights of this user: for those that you trust")
     return parser
 
@@ -46,6 +48,8 @@ def main(arguments: "Optional[List[str]]" = None) -> int:
     options = parser.parse_args(arguments)
     if bool(options.batch) == bool(options.task):
         parser.error("give TASK and ANSWER, or --batch=FILE")
+    if options.device != "vm" and not options.no_sandbox:
+        parser.error(f"--device={options.device} runs answers with all rights of this user: for those that you trust, add --no-sandbox")
     if options.task and not options.answers:
         parser.error(f"what answers {options.task}?")
     try:
@@ -79,7 +83,7 @@ def _judge(options: "argparse.Namespace") -> int:
             split(item["answer"])
     done = _batch.known(options.results) if options.results else set()
     file = _batch.complete(options.results) if options.results else None
-    more = {"budget": options.budget, "sandbox": not options.no_sandbox, "out": options.out}
+    more = {"budget": options.budget, "sandbox": not options.no_sandbox, "out": options.out, "device": options.device}
     worst = 0
     for found in _batch.run([item for item in items if item["id"] not in done], options.jobs, more):
         worst = max(worst, EXIT_CODES[found["verdict"]])

@@ -57,7 +57,12 @@ def compare(got: "Sequence[Any]", expected: "Sequence[Result]") -> "Optional[Dif
 
 def overflows(expected: "Sequence[Result]") -> bool:
     """Whether the reference overflows in its own types, where float64 does not: then what an answer makes of its infinity is its own."""
-    return any(want.want.dtype.kind == "f" and bool((~numpy.isfinite(want.native) & numpy.isfinite(want.want)).any()) for want in expected)
+    return any(want.want.dtype.kind == "f" and bool(_overflow(want).any()) for want in expected)
+
+
+def _overflow(want: "Result") -> "Numbers":
+    """Elements at which the reference has no number in its own types, and float64 has one, or at least an infinity."""
+    return ~numpy.isfinite(want.native) & numpy.isfinite(want.want) | numpy.isnan(want.native) & numpy.isinf(want.want)
 
 
 def _compare_one(number: int, got: "Any", want: "Result") -> "Optional[Difference]":
@@ -109,7 +114,7 @@ def _wrong(got: "Numbers", want: "Result") -> "Tuple[Numbers, Numbers]":
         beyond = numpy.abs(want.want) + want.bound >= limit  # may be infinite in this type
         infinite = numpy.isinf(got) & beyond & (numpy.sign(got) == numpy.sign(want.want))
         nan = numpy.isnan(got) & numpy.isnan(want.want)
-        overflow = ~numpy.isfinite(want.native) & numpy.isfinite(want.want)  # of the reference in its own types: no answer must do better
+        overflow = _overflow(want)  # no answer must do better
         equal = got == want.want
         same_sign = numpy.sign(got) == numpy.sign(want.want)
         near_limit = beyond & numpy.isfinite(got) & numpy.isfinite(want.want) & same_sign & (numpy.abs(got) >= form.largest * 0.99)

@@ -13,6 +13,7 @@ import os
 import statistics
 import time
 
+from .._errors import UnavailableError
 from . import _cases, _findings, _probes, _values
 from ._findings import Finding
 from ._model import SEED
@@ -55,6 +56,7 @@ class Judge:
         self.kernels: "Dict[str, None]" = {}
         self.constants: "set[int]" = set()  # of the answer's text and of its launches: sizes around them are tried
         self.done: "List[Case]" = []
+        self._refused_examples = 0
         self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
         self.declined: "List[Finding]" = []
         self._times: "List[float]" = []
@@ -94,6 +96,8 @@ class Judge:
                 raise _Failed(Finding(UNSAFE, "judge.died", f"while it is loaded: {ended}")) from None
             if error is not None:
                 self.close()
+                if error.get("code") == "judge.device":
+                    raise UnavailableError(str(error["text"]))
                 found = _findings.of_error(error, False, 0)
                 raise _Failed(dataclasses.replace(found, code="judge.load") if found.code == "judge.raises" else found)
         return self._process
@@ -125,7 +129,7 @@ class Judge:
         except Unbelievable as unbelievable:
             self.close()
             raise _Failed(Finding(UNSAFE, "judge.died", f"its process sent what is no result: {unbelievable}")) from None
-        if raised["late"]:
+        if raised["late"] or self.options.bounds.device != "vm":  # an error of a kernel is the end of a GPU's context
             self.close()
         raise _Failed(_findings.of_error(raised, bool(reply.get("launches")), elements))
 
@@ -148,6 +152,11 @@ class Judge:
             # Sums of the largest numbers overflow in one order and not in another.
             return None if failed.finding.code == "vm.order" and case.values == "extreme" else failed.finding
         self._note(reply, expected)
+        found, expected = self.examined(arguments, expected, reply, case)
+        return found or _probes.of_work(self, case, reply, expected)
+
+    def examined(self, arguments: "Tuple[Any, ...]", expected: "Expected", reply: Reply, case: "Case") -> "Tuple[Optional[Finding], Expected]":
+        """What is wrong with a reply, and what was expected: tf32 widens it where the answer may use that. Errors: Refused."""
         found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case)
         if found is not None and found.code == "judge.differs" and reply.said["tf32"] and self.task.tf32 is None:
             reference = self.reference.with_tf32()
@@ -155,7 +164,7 @@ class Judge:
             if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case) is None:
                 found, expected, self.reference = None, wider, reference
                 self.remark("judge.tf32: tl.dot rounds operands of float32 to tf32, its default; `TF32 = False` in the task makes that wrong")
-        return found or _probes.of_work(self, case, reply, expected)
+        return found, expected
 
     def _note(self, reply: Reply, expected: "Expected") -> None:
         for name, _, constants in reply.said["launches"]:
@@ -197,6 +206,9 @@ class Judge:
             except Refused as refused:
                 self.refused += 1
                 self._why = str(refused)
+                self._refused_examples += case.example is not None
+                if self._refused_examples == len(self.task.examples) > 0 and not self.done:
+                    break  # it refuses what its own test gives it
                 continue
             if self.reference.strange:
                 return Finding(UNDECIDED, "judge.no_value", f"the task's result is of type {self.reference.strange}, neither an array nor a number"), None
@@ -297,7 +309,7 @@ class Judge:
         verdict = Verdict(RIGHT if finding is None else finding.verdict, self.task.path, self.answer, schema=self.task.schema.text(),
                           remarks=self.remarks, kernels=list(self.kernels), cases=len(self.done) + (finding is not None and case is not None),
                           refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3),
-                          sandbox=self.options.bounds.sandbox)
+                          sandbox=self.options.bounds.sandbox, device=self.options.bounds.device)
         if finding is None:
             return verdict
         verdict.code, verdict.message, verdict.report = finding.code, finding.message, finding.report

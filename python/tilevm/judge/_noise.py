@@ -19,6 +19,7 @@ else:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
+from . import _modes
 from ._numbers import FORMATS
 from ._watch import PLAIN
 
@@ -43,6 +44,7 @@ _ABSOLUTE = frozenset("tanh erf erfc tanh_ gelu mish elu selu celu softplus atan
 _SERIES = frozenset("digamma polygamma lgamma mvlgamma erfinv igamma igammac i0".split())
 
 
+@_modes.without_dynamo
 class Precise(TorchDispatchMode):  # type: ignore[misc]
     """`noise`: where random errors come from; None: no errors. `widest`: the type with the most digits among the arguments. Integers that are
     converted to the type of an argument, which is float64 here alone, are of this one."""
@@ -72,9 +74,9 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         kind = kind_of(arguments[0]) if mutates and arguments else asked or source
         if asked is torch.float64:  # `.to(x.dtype)`, which is float64 here alone
             kind = source or self._widest or asked
-        if squares is not None:  # operands err by 2^-11 of themselves, or are cut off, which makes each product smaller
+        if squares is not None:  # operands err by 2^-11 of themselves, or are cut off: then each loses as much, and each product 2^-10
             random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
-            result = result + (squares.sqrt() + result.abs()) * (2.0 ** -10 * (random - 0.5))
+            result = result + (squares.sqrt() + 2 * result.abs()) * (2.0 ** -10 * (random - 0.5))
         return self._finish(result, function, name, kind, source, magnitude, arguments)
 
     def _finish(self, result: Any, function: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> Any:
@@ -121,7 +123,9 @@ def _more(name: str, result: Any, magnitude: Any, arguments: Any) -> Any:
         if isinstance(magnitude, (tuple, list)):
             magnitude = magnitude[0]
         count = _terms(name, tensors, result)
-        return magnitude * (1 + math.sqrt(count))
+        # Places between pixels are numbers of float32: where they err by a last digit, so do weights.
+        places = max(x.shape[2:], default=0) if name.startswith("upsample") and x is not None else 0
+        return magnitude * (1 + math.sqrt(count) + places)
     if name == "logspace":
         return result.abs() * (2 + 4 * result.abs().clamp(min=1e-300).log().abs())
     if x is None or not x.is_floating_point():

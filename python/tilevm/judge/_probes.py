@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 
-from . import _compare, _findings, _numbers, _values
+from . import _compare, _numbers, _values
 from ._findings import Finding
 from ._np import numpy
 from ._reference import Refused, flatten
@@ -72,7 +72,7 @@ def run(judge: "Judge", case: "Case") -> "Tuple[Optional[Finding], Case]":
 
 def plain(case: "Case") -> "Case":
     """The same sizes with usual values."""
-    return dataclasses.replace(case, layout="contiguous", values="normal", aliased=False)
+    return dataclasses.replace(case, layout="contiguous", values="normal", aliased=False, only=None)
 
 
 def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
@@ -90,13 +90,15 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
     try:
         judge.close()  # a new process, without results of earlier calls
         once = judge.call(given, keep=True)
-        found = _findings.of_reply(once.said, once.results, once.after, first, judge.names, case)
+        found, first = judge.examined(given, first, once, case)
         if found is not None:  # this input was not tried before
             return found
         again = judge.call(given2, into=True, keep=True)
+        found, second = judge.examined(given2, second, again, other)
     except Failed as failed:
         return failed.finding
-    found = _findings.of_reply(again.said, again.results, again.after, second, judge.names, other)
+    except Refused:
+        return None
     if found is not None and found.verdict == WRONG and found.code == "judge.differs":
         stale = _compare.compare(again.results, first.results) is None
         return Finding(CHEATS, "judge.kept", f"at a second call with other values in the same arrays {found.message}" +

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 
 from .._errors import UnavailableError
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Of an answer's process: bytes of memory and of /tmp, seconds of CPU time; `sandbox`: whether it is shut in."""
+    """Of an answer's process: bytes of memory and of /tmp, seconds of CPU time; `sandbox`: whether it is shut in; `device`: "vm" or "cuda"."""
 
     memory: int = 4 << 30
     tmp: int = 256 << 20
     seconds: int = 600
     sandbox: bool = True
+    device: str = "vm"
 
 
 _TRANSFER = 120.0  # seconds on the clock, for the bytes of a message
@@ -49,11 +51,11 @@ class Ended(Exception):
 class Server:
     """The process that forks those of answers. It starts with the environment that answers may see."""
 
-    def __init__(self, imports: "Sequence[str]") -> None:
+    def __init__(self, imports: "Sequence[str]", device: str = "vm") -> None:
         self.imports = tuple(imports)
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = subprocess.Popen([sys.executable, "-m", "tilevm.judge._server", str(other.fileno()), ",".join(imports)],
-                                         env=_environment(), cwd="/", pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
+        self._process = subprocess.Popen([sys.executable, "-m", "tilevm.judge._server", str(other.fileno()), ",".join(imports), device],
+                                         env=_environment(device), cwd="/", pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
         other.close()
 
     def __enter__(self) -> "Server":
@@ -61,6 +63,9 @@ class Server:
 
     def __exit__(self, kind: "Optional[Type[BaseException]]", error: "Optional[BaseException]", trace: "Optional[TracebackType]") -> None:
         self.close()
+
+    def lives(self) -> bool:
+        return self._process.poll() is None
 
     def close(self) -> None:
         self._socket.close()
@@ -70,11 +75,18 @@ class Server:
             self._process.kill()
             self._process.wait()
 
+    def _fix(self) -> str:
+        """What the process lacks: it sees installed modules alone."""
+        places = [*_module_places(), *sysconfig.get_paths().values()]
+        names = [name for each in self.imports for name in [{"cuda": "cuda.tile"}.get(each, each)] if not _is_in(places, name)]
+        text = f"`PYTHONPATH={os.pathsep.join(_module_places())} {sys.executable} -m tilevm.judge._server 0 {','.join(self.imports)}` shows why"
+        return f"install {', '.join(names)}: found in none of {', '.join(_module_places())}; {text}" if names else text
+
     def open(self, answer: str, hidden: "Sequence[str]", bounds: Bounds) -> "AnswerProcess":
         """Errors: UnavailableError, if the server has died."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         status, status_out = os.pipe()
-        request = {"sandbox": bounds.sandbox, "memory": bounds.memory, "tmp": bounds.tmp, "seconds": bounds.seconds, "answer": answer,
+        request = {"sandbox": bounds.sandbox, "memory": bounds.memory, "tmp": bounds.tmp, "seconds": bounds.seconds, "answer": answer, "device": bounds.device,
                    "readable": [*_places(), answer], "hidden": list(hidden)}
         try:
             socket.send_fds(self._socket, [json.dumps(request).encode()], [theirs.fileno(), status_out])
@@ -86,17 +98,24 @@ class Server:
                 line += part
         except OSError as error:
             raise UnavailableError(f"error[judge.server]: the process that starts answers does not work: {error}\n"
-                                   "  fix: `python -m tilevm.judge._server 0 torch` shows why") from None
+                                   f"  fix: {self._fix()}") from None
         finally:
             theirs.close()
             os.close(status_out)
         return AnswerProcess(ours, status, json.loads(line)["pid"])
 
 
-def _environment() -> "Dict[str, str]":
-    """What answers see of the environment: where modules are, one thread, a folder of their own."""
-    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
-    return {**kept, "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": os.pathsep.join(_module_places()),
+def _is_in(places: "Sequence[str]", name: str) -> bool:
+    """Whether a module or its package is in one of the folders."""
+    path = name.replace(".", "/")
+    return any(os.path.isdir(os.path.join(place, path)) or os.path.isfile(os.path.join(place, path + ".py")) for place in places)
+
+
+def _environment(device: str = "vm") -> "Dict[str, str]":
+    """What answers see of the environment: where modules are, one thread, a folder of their own; for a GPU where its driver and compiler are."""
+    gpu = ("PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "LIBRARY_PATH", "C_INCLUDE_PATH") if device != "vm" else ()
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", *gpu) if name in os.environ}
+    return {"PATH": "/usr/bin:/bin", **kept, "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": os.pathsep.join(_module_places()),
             "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
             "TILEVM_CHECK": "full", "TRITON_CACHE_DIR": "/tmp/triton", "CUDA_TILE_CACHE_DIR": "/tmp/cutile",
             "CUDA_TILE_TEMP_DIR": "/tmp",  # else one is made when it is imported, and the process of an answer has another /tmp
@@ -109,9 +128,14 @@ def _package_folder() -> str:
 
 def _module_places() -> "List[str]":
     """Installed modules alone: not the folder of the program, where the task may lie."""
-    names = ("site-packages", "dist-packages")
-    found = [path for path in sys.path if path and os.path.isdir(path) and os.path.basename(path.rstrip("/")) in names]
+    found = [path for path in sys.path if path and os.path.isdir(path) and _is_installed(path)]
     return list(dict.fromkeys([*found, _package_folder()]))
+
+
+def _is_installed(folder: str) -> bool:
+    """Whether packages were installed there: by its name, or as `pip install --target` leaves it."""
+    named = os.path.basename(folder.rstrip("/")) in ("site-packages", "dist-packages")
+    return named or any(name.endswith(".dist-info") for name in os.listdir(folder))
 
 
 def _places() -> "List[str]":
@@ -122,8 +146,7 @@ def _places() -> "List[str]":
     own = os.path.join(_package_folder(), "tilevm")
     # A folder of installed packages is read whole; of a checkout, which may hold tasks, only the package.
     folder = _package_folder()
-    installed = any(name.endswith(".dist-info") for name in os.listdir(folder))
-    modules = [path for path in _module_places() if installed or path != folder]
+    modules = [path for path in _module_places() if _is_installed(folder) or path != folder]
     return sorted(path for path in {*prefixes - {"/usr", "/"}, *standard, *modules, *system, own} if os.path.exists(path))
 
 

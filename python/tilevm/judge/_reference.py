@@ -143,7 +143,7 @@ class Reference:
         for result, wide in zip(merged, widened):
             result.may_be_float64 = wide
         befores = [_numbers.exact(a) for a in flatten(list(arguments)) if _values.is_array(a)]
-        after = [None if _same(before, result.native) else result for before, result in zip(befores, merged[count:])]
+        after = [None if _is_untouched(before, result.native) else result for before, result in zip(befores, merged[count:])]
         return Expected(merged[:count], after, list(dict.fromkeys(remarks)), operations)
 
     def _call(self, function: "Callable[..., Any]", arguments: "Tuple[Any, ...]") -> "Tuple[List[Any], List[Any]]":
@@ -300,6 +300,11 @@ def _mapped(value: "Any", change: "Callable[[Any], Any]") -> "Any":
 
 def _same(one: "Numbers", other: "Numbers") -> bool:
     return one.shape == other.shape and bool(numpy.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+
+
+def _is_untouched(before: "Numbers", after: "Numbers") -> bool:
+    """Whether an argument is as it was: a zero of the other sign is another value, since an answer's bytes are compared."""
+    return _same(before, after) and (before.dtype.kind != "f" or bool(numpy.array_equal(numpy.signbit(before), numpy.signbit(after))))
 
 
 def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[str]") -> Result:

@@ -52,16 +52,18 @@ def read(path: str) -> "Dict[str, Any]":
 
 def repeat(path: str) -> "Verdict":
     """The verdict on the one input of a finding. Errors: ArgumentError; UnavailableError."""
-    from . import Judge, Options, Server, imports_of, load, prepare
+    from . import Bounds, Judge, Options, Server, imports_of, load, prepare
     from ._cases import Case
     from ._judge import Failed
     from ._reference import Refused
 
     said = read(path)
     imports = imports_of(said["task"], said["answer"])
-    with Server(imports) as server:
+    device = said.get("device", "vm")
+    with Server(imports, device) as server:
         prepare(imports)
-        judge = Judge(load(said["task"]), said["answer"], server, said.get("entry", ""), Options(shrink=0))
+        options = Options(shrink=0, bounds=Bounds(sandbox=device == "vm", device=device))
+        judge = Judge(load(said["task"]), said["answer"], server, said.get("entry", ""), options)
         finding, case = None, None if said.get("case") is None else Case.from_json(said["case"])
         try:
             judge.process()

@@ -225,7 +225,21 @@ def infer(names: "Sequence[str]", values: "Sequence[Any]", keywords: "frozenset[
             name, value = item
             known = type(value) is int and value > 2 and value in sizes
             found[i] = ScalarInput(name, "int", Formula(sizes[value])) if known else FixedInput(name, value)
-    return Schema(found, [], {name: number for number, name in sizes.items()}, False, keywords)
+        else:
+            found[i] = _up_to_a_size(item, sizes)
+    rules = [Formula(f"{' * '.join(map(repr, item.shape))} <= ({item.high}) - ({item.low}) + 1") for item in found
+             if isinstance(item, ArrayInput) and "distinct" in item.words and item.low is not None]  # as many numbers as it has elements
+    return Schema(found, rules, {name: number for number, name in sizes.items()}, False, keywords)
+
+
+def _up_to_a_size(item: ArrayInput, sizes: "Dict[int, str]") -> ArrayInput:
+    """Integers from 0 to a size of the example, or to the last place of one, are places in it: they go as far as it does."""
+    most = int(item.high.text) if item.high is not None else 0
+    if item.low is None or item.low.text != "0" or most <= 2:
+        return item
+    if most in sizes:
+        return dataclasses.replace(item, high=Formula(sizes[most]))
+    return dataclasses.replace(item, high=Formula(f"{sizes[most + 1]} - 1")) if most + 1 in sizes else item
 
 
 def _range_of(value: "Any", dtype: str, size: "Any", names: "Sequence[str]") -> "Tuple[Any, Any, frozenset[str]]":

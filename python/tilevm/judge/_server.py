@@ -1,6 +1,6 @@
 """The process that starts those of answers: it has imported what they need, and knows no task.
 
-    python -m tilevm.judge._server FD torch,triton      (started by _process.py, with an environment of its own)
+    python -m tilevm.judge._server FD torch,triton vm   (started by _process.py, with an environment of its own; or cuda, for a GPU)
 
 For each request on the socket FD it forks a process, which is shut in (_sandbox.py) before it reads the answer. So an answer finds the
 frontends imported, and no reference, result or secret in its memory. The process between this one and the answer's waits for it, and
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from typing import Any, Dict, List, Sequence
 
 
-def main(descriptor: int, imports: "Sequence[str]") -> None:
+def main(descriptor: int, imports: "Sequence[str]", device: str) -> None:
     """Serves until the other side closes the socket."""
     requests = socket.socket(fileno=descriptor)
-    _prepare(imports)
+    if device == "vm":
+        _prepare(imports)
+    else:
+        _prepare_gpu(imports)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that ended are not kept
     while True:
         text, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 2)
@@ -54,12 +57,24 @@ def _prepare(imports: "Sequence[str]") -> None:
 
         torch.set_num_threads(1)
         torch.set_grad_enabled(True)
-        with _watch.torch_operations({}):  # the first use of a mode imports half of torch, which each process of an answer would do again
+        with _watch.torch_operations({}):  # what a mode needs at its first use, each process of an answer would import again
             torch.zeros(2) + torch.zeros(2)
     for name in imports:
         with contextlib.suppress(ImportError):  # not here: an answer that imports it says so
             _import_frontend(name)
     import tilevm.script  # noqa: F401
+
+
+def _prepare_gpu(imports: "Sequence[str]") -> None:
+    """Imports without touching the GPU: a forked process cannot use what its parent began there."""
+    from . import _values, _watch, _worker  # noqa: F401
+
+    for name in imports:
+        with contextlib.suppress(ImportError):
+            importlib.import_module({"cuda": "cuda.tile", "triton": "triton.language"}.get(name, name))
+    if "torch" in imports:
+        with _watch.torch_operations({}):
+            importlib.import_module("torch").zeros(2)
 
 
 def _import_frontend(name: str) -> None:
@@ -71,9 +86,19 @@ def _import_frontend(name: str) -> None:
         with contextlib.suppress(ImportError, AttributeError):  # of another version: then each process does it
             importlib.import_module("triton.experimental.gluon")
             importlib.import_module("triton.compiler.code_generator")
-            triton.runtime.cache.triton_key()  # a hash of its whole library, which is kept
+            _name_triton(triton)
     elif name == "cuda":
         import cuda.tile  # noqa: F401
+
+
+def _name_triton(triton: "Any") -> None:
+    """What Triton is known by in its cache: a name in place of a hash of its whole library, which takes as long as a verdict."""
+    def name() -> str:
+        return f"{triton.__version__} {triton.__file__}"
+
+    for module in (triton.runtime.cache, importlib.import_module("triton.compiler.compiler")):
+        if hasattr(module, "triton_key"):
+            setattr(module, "triton_key", name)
 
 
 def _start(request: "Dict[str, Any]", descriptors: "List[int]") -> None:
@@ -121,4 +146,4 @@ def _quiet() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2].split(",") if sys.argv[2] else [])
+    main(int(sys.argv[1]), sys.argv[2].split(",") if sys.argv[2] else [], sys.argv[3] if len(sys.argv) > 3 else "vm")

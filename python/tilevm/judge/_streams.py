@@ -21,10 +21,10 @@ _WAITS = (("Stream", "synchronize"), ("Stream", "wait_stream"), ("Stream", "wait
 class Streams:
     """Of one process. `pending`: names of kernels."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "vm") -> None:
         self._seen: "Dict[str, None]" = {}
         self._module: "Any" = None
-        if "torch" in sys.modules:
+        if "torch" in sys.modules and device == "vm":  # torch's own streams are another matter
             from .._frontend.torch_cuda import streams
 
             self._module = streams

@@ -88,8 +88,8 @@ def _pack_tensor(tensor: "Any", memory: "Any") -> "Any":
         raise Unpackable(f"a tensor of type {type(tensor).__qualname__} and layout {tensor.layout}")
     with torch._C.DisableTorchFunction(), torch.no_grad():
         storage = tensor.untyped_storage()
-        view = torch.empty(0, dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
-        blob = memory(storage.data_ptr(), bytes(view.numpy()))
+        view = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage, 0, (storage.nbytes(),), (1,))
+        blob = memory(storage.data_ptr(), bytes(view.cpu().numpy()))
         return {"kind": "tensor", "dtype": str(tensor.dtype).replace("torch.", ""), "shape": list(tensor.shape), "strides": list(tensor.stride()),
                 "offset": tensor.storage_offset(), "blob": blob}
 
@@ -105,14 +105,24 @@ def _pack_numpy(array: "Any", memory: "Any") -> "Any":
             "offset": array.__array_interface__["data"][0] - begin, "blob": memory(begin, root.tobytes())}
 
 
-def unpack(said: "Any", blobs: "List[bytes]") -> "Any":
-    """Errors: Unpackable for what fits no memory."""
+def unpack(said: "Any", blobs: "List[bytes]", device: str = "") -> "Any":
+    """Tensors are on `device`, by default the CPU. Errors: Unpackable for what fits no memory."""
     kept: "Dict[int, bytearray]" = {}
+    moved: "Dict[int, Any]" = {}
 
     def memory(number: int) -> bytearray:
         if number not in kept:
             kept[number] = bytearray(blobs[number])
         return kept[number]
+
+    def of_torch(number: int) -> "Any":
+        """A tensor of bytes, once for each memory."""
+        torch = sys.modules["torch"]
+        if number not in moved:
+            with torch._C.DisableTorchFunction():  # no memory cannot be wrapped; torch.empty would be of the CPU, where "cuda" is another device
+                flat = torch.frombuffer(memory(number) or bytearray(8), dtype=torch.uint8)
+            moved[number] = flat.to(device) if device else flat
+        return moved[number]
 
     def one(item: "Any") -> "Any":
         kind = item["kind"]
@@ -128,10 +138,10 @@ def unpack(said: "Any", blobs: "List[bytes]") -> "Any":
             return item["value"]
         if kind in ("dtype", "device"):
             torch: "Any" = sys.modules["torch"]
-            return getattr(torch, item["value"]) if kind == "dtype" else torch.device(item["value"])
+            return getattr(torch, item["value"]) if kind == "dtype" else torch.device(device or item["value"])
         if kind == "numpy":
             return numpy.ndarray(tuple(item["shape"]), item["dtype"], memory(item["blob"]), item["offset"], tuple(item["strides"]))
-        return _unpack_tensor(item, memory)
+        return _unpack_tensor(item, of_torch(item["blob"]))
 
     try:
         return one(said)
@@ -139,14 +149,12 @@ def unpack(said: "Any", blobs: "List[bytes]") -> "Any":
         raise Unpackable(str(error)) from None
 
 
-def _unpack_tensor(item: "Any", memory: "Any") -> "Any":
+def _unpack_tensor(item: "Any", flat: "Any") -> "Any":
     import torch
 
     dtype = getattr(torch, item["dtype"])
-    data = memory(item["blob"])
     with torch._C.DisableTorchFunction():
-        if len(data) == 0:
-            return torch.empty(item["shape"], dtype=dtype)
-        flat = torch.frombuffer(data, dtype=torch.uint8)
-        usable = flat[:len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
+        usable = flat[:flat.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
+        if not math.prod(item["shape"]):
+            return usable[:0].reshape(item["shape"])
         return usable.as_strided(item["shape"], item["strides"], item["offset"])

@@ -44,6 +44,7 @@ class Verdict:
     seconds: float = 0.0
     processor: float = 0.0
     sandbox: bool = True
+    device: str = "vm"
     replay: "Optional[str]" = None
 
     @property
@@ -69,7 +70,8 @@ class Verdict:
         report = self.report.splitlines()
         lines += [line if line.startswith("  ") else f"  {line}" for line in report]
         tried = f"{self.cases} input{'' if self.cases == 1 else 's'} in {self.seconds:.1f} s"
-        lines.append(f"  {tried}" + (f", kernels {', '.join(self.kernels)}" if self.kernels else "") + ("" if self.sandbox else ", without sandbox"))
+        lines.append(f"  {tried}" + (f", kernels {', '.join(self.kernels)}" if self.kernels else "") + ("" if self.device == "vm" else f", on {self.device}") +
+                     ("" if self.sandbox else ", without sandbox"))
         lines += [f"  remark: {text}" for text in self.remarks]
         return "\n".join([*lines, f"  replay: tilevm replay {self.replay}"] if self.replay else lines)
 

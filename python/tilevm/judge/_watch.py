@@ -15,11 +15,11 @@ import functools
 import hashlib
 import sys
 
-from . import _streams
+from . import _modes, _streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Sequence, Set, Tuple
 
 _MOST_HASHED = 1 << 22  # bytes of an array
 # Functions by which answers are measured or compared; an answer has no reason to replace them.
@@ -54,12 +54,12 @@ class Seen:
 class Watch:
     """Replaces the doors to launches; once a process, before the answer is loaded."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = "vm") -> None:
         self._seen: "Seen" = Seen()
-        self._off = False
+        self._off, self._device = False, device
         self.now = ""  # the kernel that runs
-        self.streams = _streams.Streams()
-        if "triton" in sys.modules:
+        self.streams = _streams.Streams(device)
+        if "triton" in sys.modules and device in ("vm", "cuda"):  # it has no kernels for others
             self._watch_triton()
         if "cuda.tile" in sys.modules:
             self._watch_cutile()
@@ -113,9 +113,10 @@ class Watch:
             run = make(source, metadata)
             name = getattr(getattr(source, "fn", None), "__name__", "kernel")
             constants = _constants_of(source)
-            tf32 = bool(getattr(metadata, "rounds_to_tf32", False))
+            tf32 = self._device != "vm" or bool(getattr(metadata, "rounds_to_tf32", False))  # a GPU's compiler does not say it
 
             def launch(*arguments: "Any") -> "Any":
+                _ask_for_gpu(arguments[9:])
                 grid = tuple(int(n) for n in arguments[:3])
                 self._seen.tf32 |= tf32
                 return self._launch(name, grid, constants, arguments[9:], lambda: run(*arguments))
@@ -163,6 +164,13 @@ class Watch:
 
         setattr(_kernel.Kernel, "__call__", call)
         setattr(_launch.Launch, "__call__", call_again)
+
+
+def _ask_for_gpu(arguments: "Sequence[Any]") -> None:
+    """Errors: ValueError for a tensor that the answer made without device="cuda", as Triton raises it."""
+    for number, argument in enumerate(arguments):
+        if getattr(getattr(argument, "device", None), "type", "cuda") == "cpu" and argument.numel():
+            raise ValueError(f"Pointer argument (at {number}) cannot be accessed from Triton (cpu tensor?)")
 
 
 def _constants_of(source: "Any") -> "Dict[str, int]":
@@ -214,7 +222,7 @@ def bytes_of(array: "Any") -> bytes:
         with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
             flat = array.detach().contiguous()
             flat = flat.as_strided((flat.numel(),), (1,))  # an array of one element may be contiguous with any stride
-            return bytes(flat.view(torch.uint8).numpy()) if flat.numel() else b""
+            return bytes(flat.view(torch.uint8).cpu().numpy()) if flat.numel() else b""
     import numpy
 
     return numpy.ascontiguousarray(array).tobytes()
@@ -232,16 +240,24 @@ def _snapshot() -> "Dict[str, Any]":
         parts = name.split(".")
         value: "Any" = sys.modules.get(parts[0])
         for part in parts[1:]:
-            value = None if value is None else vars(value).get(part) if isinstance(value, type) else getattr(value, part, None)
+            value = None if value is None else vars(value).get(part) if isinstance(value, type) else _part_of(value, part)
         if value is not None:
             found[name] = value
     return found
+
+
+def _part_of(value: "Any", part: str) -> "Any":
+    try:
+        return getattr(value, part, None)
+    except RuntimeError:  # Triton's driver, where there is no device of Triton's
+        return None
 
 
 def torch_operations(into: "Dict[str, int]") -> "Any":
     """A context in which operations of torch that compute are noted, with their largest result."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    @_modes.without_dynamo
     class Ops(TorchDispatchMode):  # type: ignore[misc]
         def __torch_dispatch__(self, function: "Any", types: "Any", arguments: "Any" = (), named: "Any" = None) -> "Any":
             result = function(*arguments, **(named or {}))

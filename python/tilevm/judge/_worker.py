@@ -32,17 +32,18 @@ class _TimeLimit(BaseException):
 
 def serve(connection: "socket.socket", request: "Dict[str, Any]") -> None:
     """Until the judge closes the connection."""
-    answer = Answer()
-    handlers: "Dict[str, Callable[..., Tuple[Dict[str, Any], List[bytes]]]]" = {"load": answer.load, "make": answer.make, "call": answer.call}
+    answer: "Optional[Answer]" = None
+    handlers: "Dict[str, Callable[..., Tuple[Dict[str, Any], List[bytes]]]]" = {"load": Answer.load, "make": Answer.make, "call": Answer.call}
     while True:
         try:
             message, blobs = _wire.receive(connection)
         except _wire.Closed:
             return
         try:
-            reply, out = handlers[message.pop("do")](blobs=blobs, **message)
+            answer = answer or Answer(request.get("device", "vm"))
+            reply, out = handlers[message.pop("do")](answer, blobs=blobs, **message)
         except BaseException as error:  # noqa: BLE001  # the answer may raise anything
-            reply, out = {"ok": False, "error": describe(error), "launches": answer.launched()}, []
+            reply, out = {"ok": False, "error": describe(error), "launches": answer.launched() if answer else 0}, []
         _wire.send(connection, reply, out)
 
 
@@ -81,8 +82,12 @@ def describe(error: BaseException) -> "Dict[str, Any]":
 class Answer:
     """What was loaded, and what it gave at earlier calls."""
 
-    def __init__(self) -> None:
-        self._watch = _watch.Watch()
+    def __init__(self, device: str = "vm") -> None:
+        """`device`: "vm", or "cuda" for torch's and Triton's own. Errors: UnavailableError, if torch cannot use it."""
+        self._device = "" if device == "vm" else device
+        if self._device:
+            _start_device(device)
+        self._watch = _watch.Watch(device)
         self._function: "Optional[Callable[..., Any]]" = None
         self._class: "Any" = None
         self._kept: "List[Any]" = []  # results of calls that are asked for again
@@ -120,9 +125,10 @@ class Answer:
         """Of a class: an object, with the parameters of the reference's where names and shapes are the same."""
         import torch
 
-        given = _values.unpack(arguments, blobs)
+        given = _values.unpack(arguments, blobs, self._device)
         torch.manual_seed(seed)
         model = self._class(*given)
+        model = model.to(self._device or "cuda")  # on the VM that is what tensors are taken for
         with torch.no_grad():
             own = dict(model.state_dict())
             for name, value in _values.unpack(state, blobs).items():
@@ -135,7 +141,7 @@ class Answer:
              blobs: "List[bytes]") -> "Tuple[Dict[str, Any], List[bytes]]":
         """`into`: values go to the arrays of the call before, in their places, so that an answer that knows them by their addresses is asked
         for other values; `keep`: says also what results of earlier calls hold now."""
-        values, keywords = _values.unpack(arguments, blobs), _values.unpack(named, blobs)
+        values, keywords = (_values.unpack(each, blobs, self._device) for each in (arguments, named))
         if into and self._last is not None:
             values, keywords = self._refilled(values, keywords)
         self._last = values, keywords
@@ -149,7 +155,7 @@ class Answer:
         reply: "Dict[str, Any]" = {"ok": True, "launches": seen.launches[:64], "torch": seen.torch, "tf32": seen.tf32, "warnings": _kernel_warnings(said),
                                    "replaced": self._watch.replaced(), "threads": threading.active_count() - self._threads, "changed": changed}
         reply["streams"] = self._watch.streams.pending
-        reply["unwritten"] = _unwritten(result)
+        reply["unwritten"] = [] if self._device else _unwritten(result)
         reply["copied"] = [i for i, array in enumerate(_watch.arrays_in(result)) if _watch.hash_of(array) in seen.copied - seen.known - {""}]
         reply["arrays"], out = _values.pack([result, [[values, keywords]], self._kept if keep else []])
         if keep:
@@ -177,13 +183,32 @@ class Answer:
             if "torch" not in sys.modules:
                 return self._function(*values, **keywords)
             with sys.modules["torch"].no_grad():
-                return self._function(*values, **keywords)
+                result = self._function(*values, **keywords)
+                if self._device == "cuda":
+                    sys.modules["torch"].cuda.synchronize()  # errors of kernels come here
+                return result
         except _TimeLimit:
             raise _TimeLimit(f"kernel `{self._watch.now}` had not ended after {seconds:.0f} s" if self._watch.now else
                              f"the call had not ended after {seconds:.0f} s") from None
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             self._watch.now = ""
+
+
+def _start_device(device: str) -> None:
+    """torch.empty gives NaN and the largest integers there, so that what nobody wrote differs from the task's result. Errors: UnavailableError."""
+    from .._errors import UnavailableError
+
+    fix = "  fix: judge with --device=vm, or install a torch for the GPU of this machine"
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise UnavailableError(f"error[judge.device]: neither task nor answer imports torch, by which arrays come to `{device}`\n{fix}")
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UnavailableError(f"error[judge.device]: torch cannot use `{device}`: {str(error).splitlines()[0]}\n{fix}") from None
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
 
 
 def _stop(number: int, frame: "Any") -> None:

@@ -77,7 +77,7 @@ def prepare(module: "Any") -> None:
 
     @functools.wraps(prune)
     def prune_configs(self: "Any", kwargs: "Dict[str, Any]") -> "List[Any]":
-        configs: "List[Any]" = prune(self, kwargs)
+        configs: "List[Any]" = list(prune(self, kwargs))  # a program's own pruning may give them one by one
         state = installed()
         return configs[:1] if state is not None and state.tune == "first" else configs
 

@@ -109,6 +109,15 @@ template <class T>
 struct Max {
   static T Of(T a, T b) { return std::max(a, b); }
 };
+// `.relu`: what is negative becomes zero.
+template <class T>
+struct MinRelu {
+  static T Of(T a, T b) { return std::max(std::min(a, b), T{0}); }
+};
+template <class T>
+struct MaxRelu {
+  static T Of(T a, T b) { return std::max(std::max(a, b), T{0}); }
+};
 template <class T>
 struct Neg {
   static T Of(T a) { return Sub<T>::Of(0, a); }
@@ -199,14 +208,15 @@ struct IntegerOp {
   Instr::Run (*of)(Type);
 };
 const IntegerOp kOps[] = {
-    {"add", "sat", 2, BY_TYPE(Binary, AddSat)},  {"add", "", 2, BY_TYPE(Binary, Add)},
-    {"sub", "sat", 2, BY_TYPE(Binary, SubSat)},  {"sub", "", 2, BY_TYPE(Binary, Sub)},
-    {"mul", "lo", 2, BY_TYPE(Binary, MulLow)},   {"mul", "hi", 2, BY_TYPE(Binary, MulHigh)},
-    {"mul", "wide", 2, WIDE_BY_TYPE(MulWide)},   {"mad", "lo", 3, BY_TYPE(Ternary, MadLow)},
-    {"mad", "hi", 3, BY_TYPE(Ternary, MadHigh)}, {"mad", "wide", 3, WIDE_BY_TYPE(MadWide)},
-    {"div", "", 2, BY_TYPE(Binary, Div)},        {"rem", "", 2, BY_TYPE(Binary, Rem)},
-    {"min", "", 2, BY_TYPE(Binary, Min)},        {"max", "", 2, BY_TYPE(Binary, Max)},
-    {"neg", "", 1, BY_TYPE(Unary, Neg)},         {"abs", "", 1, BY_TYPE(Unary, Abs)},
+    {"add", "sat", 2, BY_TYPE(Binary, AddSat)},   {"add", "", 2, BY_TYPE(Binary, Add)},
+    {"sub", "sat", 2, BY_TYPE(Binary, SubSat)},   {"sub", "", 2, BY_TYPE(Binary, Sub)},
+    {"mul", "lo", 2, BY_TYPE(Binary, MulLow)},    {"mul", "hi", 2, BY_TYPE(Binary, MulHigh)},
+    {"mul", "wide", 2, WIDE_BY_TYPE(MulWide)},    {"mad", "lo", 3, BY_TYPE(Ternary, MadLow)},
+    {"mad", "hi", 3, BY_TYPE(Ternary, MadHigh)},  {"mad", "wide", 3, WIDE_BY_TYPE(MadWide)},
+    {"div", "", 2, BY_TYPE(Binary, Div)},         {"rem", "", 2, BY_TYPE(Binary, Rem)},
+    {"min", "relu", 2, BY_TYPE(Binary, MinRelu)}, {"max", "relu", 2, BY_TYPE(Binary, MaxRelu)},
+    {"min", "", 2, BY_TYPE(Binary, Min)},         {"max", "", 2, BY_TYPE(Binary, Max)},
+    {"neg", "", 1, BY_TYPE(Unary, Neg)},          {"abs", "", 1, BY_TYPE(Unary, Abs)},
     {"sad", "", 3, BY_TYPE(Ternary, Sad)},
 };
 #undef BY_TYPE
@@ -215,18 +225,19 @@ const IntegerOp kOps[] = {
 // {"add", "u16x2"}: suffixes that are no Type.
 struct PairOp {
   absl::string_view name, type;
-  Instr::Run run;
+  Instr::Run run, relu = nullptr;
 };
 constexpr PairOp kPairOps[] = {
     {"add", "u16x2", &Pair<uint16_t, Add>}, {"add", "s16x2", &Pair<int16_t, Add>},
-    {"min", "u16x2", &Pair<uint16_t, Min>}, {"min", "s16x2", &Pair<int16_t, Min>},
-    {"max", "u16x2", &Pair<uint16_t, Max>}, {"max", "s16x2", &Pair<int16_t, Max>},
+    {"min", "u16x2", &Pair<uint16_t, Min>}, {"min", "s16x2", &Pair<int16_t, Min>, &Pair<int16_t, MinRelu>},
+    {"max", "u16x2", &Pair<uint16_t, Max>}, {"max", "s16x2", &Pair<int16_t, Max>, &Pair<int16_t, MaxRelu>},
 };
 
 absl::Status DecodeArithmetic(Form& f, Instr* i) {
   for (const PairOp& op : kPairOps) {
     if (op.name != f.words()[0] || !f.Take(op.type)) continue;
     i->run = op.run;
+    if (op.relu != nullptr && f.Take("relu")) i->run = op.relu;
     i->d = f.Destination(0), i->a = f.Source(1), i->b = f.Source(2);
     return f.Finish();
   }

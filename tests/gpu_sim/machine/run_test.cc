@@ -351,6 +351,17 @@ TEST(Run, ExtremaOfThree) {
   EXPECT_EQ(Stored(absl::StrCat(nan, "max.NaN.f32 %r7, %r8, %r9, %r10;\n")), 0x7FFFFFFFu);
 }
 
+TEST(Run, ExtremaOfIntegersAndZero) {
+  const std::string numbers =
+      "mov.b32 %r8, -5;\nmov.b32 %r9, 3;\nmov.b32 %r10, 0x0002FFFE;\nmov.b32 %r11, 0xFFFF0001;\n";
+  const auto stored = [&](absl::string_view text) { return Stored(absl::StrCat(numbers, text)); };
+  EXPECT_EQ(stored("min.s32 %r7, %r8, %r9;\n"), 0xFFFFFFFBu);
+  EXPECT_EQ(stored("min.relu.s32 %r7, %r8, %r9;\n"), 0u);
+  EXPECT_EQ(stored("max.relu.s32 %r7, %r8, %r9;\n"), 3u);
+  EXPECT_EQ(stored("min.relu.s16x2 %r7, %r10, %r11;\n"), 0u);
+  EXPECT_EQ(stored("max.relu.s16x2 %r7, %r10, %r11;\n"), 0x00020001u);
+}
+
 // A register of 128 bits, by way of shared memory; the one behind it stays.
 TEST(Run, RegistersOf128Bits) {
   const std::string text = R"(

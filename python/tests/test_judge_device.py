@@ -1,0 +1,155 @@
+"""Where an answer runs: on a GPU by its own compiler, with modules that are installed, in a process that is started again where it ended."""
+import numpy
+import pytest
+import tilevm
+import tilevm.judge
+from conftest import is_installed
+from tilevm.judge import _batch, _cases, _compare, _process, _reference
+
+needs_triton = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
+TASK = 'import torch\n\nINPUTS = {"x": "f32[n]"}\n\n\ndef scale(x):\n    return x * 2\n'
+ANSWER = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, o, n, s, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.load(x + i * s, mask=i < n) * 2, mask=i < n)
+
+
+def scale(x):
+    assert x.is_cuda
+    o = torch.empty(x.shape, device="cuda")
+    kernel[(triton.cdiv(x.numel(), 64),)](x, o, x.numel(), x.stride(0), B=64)
+    return o
+"""
+
+
+@pytest.fixture
+def paths(tmp_path):
+    def write(answer=ANSWER, task=TASK):
+        (tmp_path / "task.py").write_text(task)
+        (tmp_path / "answer.py").write_text(answer)
+        return str(tmp_path / "task.py"), str(tmp_path / "answer.py")
+
+    return write
+
+
+def on(device, task, answer):
+    with tilevm.judge.Server(("torch",), device) as server:
+        tilevm.judge.prepare(("torch",))
+        options = tilevm.judge.Options(budget=1, bounds=tilevm.judge.Bounds(sandbox=False, device=device))
+        return tilevm.judge.Judge(tilevm.judge.load(task), answer, server, options=options).run()
+
+
+@needs_triton
+def test_torch_of_its_own(paths):
+    """A device of torch is what it is in the process of the answer. The CPU stands for a GPU here, without Triton, which has no kernels for it."""
+    task, answer = paths("import torch\n\n\ndef scale(x):\n    assert x.device.type == 'cpu'\n    return x * 2\n")
+    found = on("cpu", task, answer)
+    assert (found.verdict, found.code, found.device) == ("cheats", "judge.no_launch", "cpu"), str(found)
+
+
+@needs_triton
+def test_memory_that_nobody_wrote_is_no_number(paths):
+    task, answer = paths("import torch\n\n\ndef scale(x):\n    o = torch.empty_like(x)\n    o[1:] = x[1:] * 2\n    return o\n")
+    found = on("cpu", task, answer)
+    assert found.code == "judge.special" and numpy.isnan(found.got), str(found)
+
+
+@needs_triton
+def test_no_gpu(paths, monkeypatch, capsys):
+    from tilevm.judge import _command
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    task, answer = paths()
+    assert _command.main([task, answer, "--device=cuda", "--no-sandbox", "--out="]) == 5
+    assert "judge.device" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        _command.main([task, answer, "--device=cuda"])
+    assert "--no-sandbox" in capsys.readouterr().err
+
+
+@needs_triton
+def test_tensors_of_the_cpu(paths):
+    """A launch refuses what a GPU cannot read; empty arguments are on the GPU as others are."""
+    schema = TASK.replace('"f32[n]"}', '"f32[n]"}\nSIZES = "n >= 0"')
+    found = tilevm.judge.judge(*paths(task=schema), budget=1)
+    assert found.verdict == "right", str(found)
+    found = tilevm.judge.judge(*paths(ANSWER.replace(', device="cuda"', "")), budget=1)
+    assert (found.verdict, found.code) == ("wrong", "judge.raises") and "cpu tensor" in found.message, str(found)
+
+
+def test_places(tmp_path, monkeypatch):
+    """Folders of installed packages are read by answers, however they are called; others, where a task may lie, are not."""
+    for name, inside in (("wheels", "thing-1.0.dist-info"), ("project", "thing.egg-info")):
+        (tmp_path / name / inside).mkdir(parents=True)
+        monkeypatch.syspath_prepend(str(tmp_path / name))
+    places = _process._module_places()
+    assert str(tmp_path / "wheels") in places and str(tmp_path / "project") not in places
+    assert str(tmp_path / "wheels") in _process._places()
+
+
+def test_server_that_ended():
+    with tilevm.judge.Server(("no_such_module",)) as server:
+        assert "install no_such_module" in server._fix()
+        server._process.kill()
+        server._process.wait()
+        with pytest.raises(tilevm.UnavailableError, match="judge.server"):
+            server.open(__file__, [], tilevm.judge.Bounds())
+    first = _batch._server((), "vm")
+    assert _batch._server((), "vm") is first
+    first._process.kill()
+    first._process.wait()
+    assert _batch._server((), "vm") is not first
+
+
+def test_layout_of_one_array():
+    """A kernel that takes the strides of another array is right while all arrays are laid out alike."""
+    schema = tilevm.judge.of_function(lambda x, y, z: x, {"x": "f32[m, n]", "y": "f32[m, n]", "z": "f32[n] contiguous"}, "").schema
+    cases = [case for case, _ in zip(_cases.plan(schema, []), range(200)) if case.only is not None]
+    assert [case.only for case in cases] == [0, 1]
+    for case in cases:
+        x, y, _ = _cases.build(schema, case, [])
+        assert x.strides != y.strides
+        assert _cases.Case.from_json(case.to_json()) == case and f"of argument {case.only}" in case.text()
+
+
+def test_arrays_that_promise_the_same_stand_for_each_other():
+    same, other = ({"x": "f32[n]", "y": "f32[n]"}, {"x": "f32[n]", "y": "f32[n] positive"})
+    assert _cases._may_alias(tilevm.judge.of_function(lambda x, y: x, same, "").schema)
+    assert not _cases._may_alias(tilevm.judge.of_function(lambda x, y: x, other, "").schema)
+
+
+def test_zeros_of_the_other_sign_are_a_change():
+    zeros = numpy.array([0.0, -0.0])
+    assert _reference._is_untouched(zeros, zeros.copy()) and not _reference._is_untouched(zeros, numpy.zeros(2))
+
+
+def test_no_number_in_the_types_of_the_task():
+    """Where the task itself gives NaN in float32, and infinity in float64, no answer must do better."""
+    none = numpy.zeros(1)
+    for native, code in ((numpy.nan, None), (numpy.inf, "judge.special")):
+        want = _reference.Result("float32", numpy.array([numpy.inf]), none, numpy.array([native]), none)
+        found = _compare.compare([numpy.array([-1e38], numpy.float32)], [want])
+        assert (found and found.code) == code
+
+
+def test_an_example_that_the_task_refuses(tmp_path):
+    (tmp_path / "task.py").write_text('import numpy\n\nEXAMPLE = (numpy.ones(3, "float32"),)\n\n\ndef scale(x):\n    raise ValueError("never")\n')
+    (tmp_path / "answer.py").write_text("def scale(x):\n    return x\n")
+    found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), budget=1)
+    assert (found.verdict, found.code) == ("undecided", "judge.no_input") and "never" in found.message and found.refused < 20, str(found)
+
+
+def test_places_in_an_array_go_as_far_as_it_does():
+    from tilevm.judge import _schema
+
+    x, offsets, few = numpy.zeros(150, "float32"), numpy.array([0, 3, 40, 149]), numpy.array([1, 149])
+    schema = _schema.infer(["x", "offsets", "few"], [x, offsets, few])
+    assert "offsets: int64[n] in 0..m - 1 contiguous" in schema.text() and "few: int64[k] in 1..149 contiguous" in schema.text(), schema.text()
+    assert schema.allows({"m": 5, "n": 5, "k": 2}) and not schema.allows({"m": 5, "n": 6, "k": 2})
+    assert _schema.infer(["x", "ends"], [x, numpy.array([0, 5, 5, 150])]).inputs[1].high.text == "m"

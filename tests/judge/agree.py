@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Does a GPU say what the judge says? The answers of a batch on the GPU by their own compiler, with the judge's inputs and its reference.
+
+    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--out=FILE.jsonl]        needs torch with a GPU, triton, tilevm
+
+PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` said. An answer that was refused gets the one input that shows why; one
+that was right is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the VM alone sees, such as races, reads
+out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all rights of this user.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import multiprocessing
+import pathlib
+import sys
+
+SEEN_BY_THE_VM = ("vm.", "judge.not_written", "judge.no_effect", "judge.copies", "judge.stream", "judge.died", "judge.time")
+
+
+def on_gpu(item, said, budget):
+    """The verdict of the GPU, as JSON."""
+    from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
+    from tilevm.judge._cases import Case
+    from tilevm.judge._judge import Failed
+    from tilevm.judge._reference import Refused
+
+    path, entry = split(item["answer"])
+    imports = imports_of(path, item["task"])
+    server = _batch._server(imports, "cuda")
+    prepare(imports)
+    task, reference = _batch._task_of(item)
+    judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, bounds=Bounds(sandbox=False, device="cuda")), reference)
+    if said["verdict"] == "right":
+        return judge.run().to_json()
+    try:
+        judge.process()
+        case = Case.from_json(said["case"]) if said.get("case") else None
+        found = judge.try_case(case) if case else None
+        if case and found is None:
+            judge.done = [case]
+            found, _ = _probes.run(judge, case)
+    except Failed as failed:
+        found = failed.finding
+    except Refused as refused:
+        return {"verdict": "undecided", "code": "judge.refused", "message": str(refused)}
+    finally:
+        judge.close()
+    return {"verdict": found.verdict, "code": found.code, "message": found.message} if found else {"verdict": "right"}
+
+
+def one(item, said, budget):
+    try:
+        return on_gpu(item, said, budget)
+    except Exception as error:  # noqa: BLE001  # of the task's own code
+        return {"verdict": "undecided", "code": "judge.task", "message": f"{type(error).__name__}: {error}"}
+
+
+def kind_of(said, gpu):
+    """How the two go together."""
+    if "undecided" in (said["verdict"], gpu["verdict"]):
+        return "undecided"
+    if (said["verdict"] == "right") == (gpu["verdict"] == "right"):
+        return "agree"
+    return "seen by the VM alone" if said["verdict"] != "right" and said["code"].startswith(SEEN_BY_THE_VM) else "differ"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=pathlib.Path)
+    parser.add_argument("verdicts", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--budget", type=float, default=3.0)
+    parser.add_argument("--out", type=pathlib.Path)
+    args = parser.parse_args()
+    from tilevm.judge import _batch
+
+    said = {entry["id"]: entry for entry in map(json.loads, args.verdicts.read_text().splitlines())}
+    items = [item for item in _batch.read(str(args.pairs)) if said.get(item["id"], {}).get("verdict", "undecided") != "undecided"]
+    counts = collections.Counter()
+    with concurrent.futures.ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn")) as pool:
+        running = {pool.submit(one, item, said[item["id"]], args.budget): item["id"] for item in items}
+        for done in concurrent.futures.as_completed(running):
+            name, gpu = running[done], done.result()
+            vm = said[name]
+            kind = kind_of(vm, gpu)
+            counts[kind] += 1
+            counts[f"  {vm['verdict']} here, {gpu['verdict']} on the GPU"] += 1
+            if args.out:
+                with args.out.open("a") as file:
+                    file.write(json.dumps({"id": name, "kind": kind, "vm": vm["verdict"], "vm_code": vm.get("code", ""), "gpu": gpu}) + "\n")
+            if kind == "differ":
+                print(f"{name}: {vm['verdict']} {vm.get('code', '')}: {vm.get('message', '')[:150]} [{vm.get('input', '')}]\n"
+                      f"    the GPU: {gpu['verdict']} {gpu.get('code', '')}: {gpu.get('message', '')[:150]}", flush=True)
+    for kind, count in sorted(counts.items()):
+        print(count, kind)
+    compared = counts["agree"] + counts["differ"]
+    print(f"{counts['agree']} of {compared} agree ({100 * counts['agree'] / max(1, compared):.1f} %)")
+    return 1 if counts["differ"] > 0.002 * compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
