@@ -60,7 +60,7 @@ TEST(HalvesPtx, QuotientsShareReciprocalAndTest) {
   EXPECT_LT(rounded, second);
 }
 
-// 32 elements in each of 128 threads. GPUs of sm_12x take PTX for pairs, too, but their machine code has none.
+// 16 elements in a thread. GPUs of sm_12x take PTX for pairs, too, but their machine code has none.
 TEST(HalvesPtx, FloatsInPairs) {
   const std::string text = Rows(R"(
   %w = ftof %a : tile<1x4096xbf16> -> tile<1x4096xf32>
@@ -69,9 +69,9 @@ TEST(HalvesPtx, FloatsInPairs) {
   %q = mulf %f, %f flush_to_zero
   %r = ftof %q : tile<1x4096xf32> -> tile<1x4096xbf16>)");
   const CompiledText pairs = Aligned(text, 100);
-  EXPECT_EQ(Count(pairs.ptx, "mul.rn.f32x2"), 16);
-  EXPECT_EQ(Count(pairs.ptx, "fma.rn.f32x2"), 16);
-  EXPECT_EQ(Count(pairs.ptx, "mul.rn.ftz.f32"), 32);
+  EXPECT_EQ(Count(pairs.ptx, "mul.rn.f32x2"), 8);
+  EXPECT_EQ(Count(pairs.ptx, "fma.rn.f32x2"), 8);
+  EXPECT_EQ(Count(pairs.ptx, "mul.rn.ftz.f32"), 16);
   for (const int sm : {90, 120}) EXPECT_EQ(Count(Aligned(text, sm).ptx, "f32x2"), 0);
 }
 
