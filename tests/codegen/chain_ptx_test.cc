@@ -84,10 +84,10 @@ TEST(ChainPtx, WithWgmmaOnlyWhatChangesIsInRegisters) {
   EXPECT_EQ(Count(ptx, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"), 2);
   EXPECT_EQ(Count(ptx, "cvt.rn.f16x2.f32"), 8);
   EXPECT_EQ(Count(ptx, "shfl.sync.bfly"), 4);
-  // A barrier a round, behind the fence for what wgmma reads: elements of two bytes may go through registers here; none for the left
-  // operand, which is written once, before a fence of its own.
+  // A barrier an iteration. Elements of two bytes may go through registers here: who stores them fences them for wgmma, of each operand in front of the
+  // loop and in it. The left operand is written once, before a fence of its own.
   EXPECT_EQ(Count(ptx, "bar.sync") + Count(ptx, "barrier.sync"), 1);
-  EXPECT_EQ(Count(ptx, "fence.proxy.async"), 2);
+  EXPECT_EQ(Count(ptx, "fence.proxy.async"), 2 * 2 + 1);
 }
 
 TEST(ChainPtx, FragmentsOfSeveralProductsAreNotForWgmma) {
@@ -128,7 +128,7 @@ entry @product(%a: tile<ptr<bf16>>, %b: tile<ptr<bf16>>, %c: tile<ptr<f32>>, %n:
   EXPECT_EQ(c.error, "");
   EXPECT_EQ(AssemblerErrors(c, 90), "");
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"), 4);
-  EXPECT_EQ(Count(c.ptx, "fence.proxy.async"), 1);
+  EXPECT_EQ(Count(c.ptx, "fence.proxy.async"), 2 * 2);
   EXPECT_EQ(Count(CompileText(kProduct, 80).ptx, "wgmma"), 0);
 }
 
