@@ -129,6 +129,17 @@ def test_zeros_of_the_other_sign_are_a_change():
     assert _reference._is_untouched(zeros, zeros.copy()) and not _reference._is_untouched(zeros, numpy.zeros(2))
 
 
+@needs_triton
+def test_a_step_that_is_too_small_for_its_type_is_one():
+    import torch
+
+    values, step = torch.ones(3, dtype=torch.bfloat16), torch.full((3,), 1e-3, dtype=torch.bfloat16)
+    for function, changes in ((lambda x, y: x.sub_(y), True), (lambda x, y: x + y, False)):
+        task = tilevm.judge.of_function(function, example=(values, step))
+        after = _reference.Reference(task).expect((values, step)).after
+        assert [result is not None for result in after] == [changes, False]
+
+
 def test_no_number_in_the_types_of_the_task():
     """Where the task itself gives NaN in float32, and infinity in float64, no answer must do better."""
     none = numpy.zeros(1)
