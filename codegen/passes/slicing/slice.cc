@@ -576,7 +576,7 @@ namespace {
 // lives from one exchange to the next.
 bool StaysWhole(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   Block* block = function->body();
-  if (HasProducts(*function)) return false;
+  if (!options.keeps_rows || HasProducts(*function)) return false;
   for (bool carry : {false, true}) {
     if (BlockSlicer(options, module, block, nullptr, carry).LoadsOnce()) return false;
   }
@@ -620,8 +620,9 @@ bool SliceBlock(int64_t words, ir::Module* module, ir::Block* block, Trace* trac
 }
 
 absl::Status Slice(Program& p) {
-  Slice(SlicesFor(p.candidate.num_warps, static_cast<int64_t>(p.target.shared_bytes)), p.module.get(), p.function,
-        &p.trace());
+  SliceOptions options = SlicesFor(p.candidate.num_warps, static_cast<int64_t>(p.target.shared_bytes));
+  options.keeps_rows = p.permissions.may(May::kAssumeAligned);
+  Slice(options, p.module.get(), p.function, &p.trace());
   if (const LargestTile largest = FindLargestTile(*p.function); largest.op != nullptr) {
     p.trace().largest_tile = absl::StrCat(p.module->Where(largest.op->loc, largest.op->pos), ": ",
                                           largest.op->info()->mnemonic, " of ", largest.tile->type().ToString());

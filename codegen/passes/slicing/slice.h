@@ -55,6 +55,8 @@ struct SliceOptions {
   int64_t slice = 0;  // registers of a slice, at most; all that are held at once may take twice as many. A power of two
   int64_t shared_bytes = 0;  // shared memory that tiles may be kept in; the workspace comes next
   int64_t walk = INT64_MAX;  // the limit of tiles that a loop goes over, if it can do all it does with one in slices
+  bool keeps_rows =
+      false;  // large rows may stay whole: accesses are wide. Element by element, addresses and conditions take the registers
 };
 
 // As many threads as `num_warps` (0: as many as a block can have) can hold. `shared_bytes`: of a block, what slices use
