@@ -77,7 +77,7 @@ def _of_triton(error: BaseException) -> "Optional[str]":
         message = str(getattr(seen, "error_message", "" if type(seen) is type(error) else seen) or "") or message
         source, node = getattr(seen, "src", None), getattr(seen, "node", None)
         function = next((f for f in functions if f.src == source), None)
-        if function is not None and hasattr(node, "lineno"):
+        if function is not None and node is not None and hasattr(node, "lineno"):
             place, line, column = function.file_name, function.def_file_line_number - 1 + node.lineno, node.col_offset + 1
         seen = seen.__cause__
     if not place:
