@@ -133,7 +133,7 @@ def counts():
 
 def pytest_collection_modifyitems(items):
     """Those that judge in this process come last: a judge changes torch of its process for good, as install() does."""
-    items.sort(key=lambda item: item.path.name in ("test_judge.py", "test_judge_examples.py", "test_judge_references.py"))
+    items.sort(key=lambda item: item.path.name.startswith("test_judge"))
 
 
 @pytest.fixture
