@@ -10,7 +10,7 @@
 namespace tile::codegen {
 namespace {
 
-// Of the copies of a ring those of the loop with the products, not those in front of it.
+// Remarks name the copies of the loop with the products, not those in front of it.
 bool TellsOf(const ir::Op& copy) {
   const ir::Op* loop = copy.parent();
   while (loop != nullptr && !ir::ForOp::Is(loop)) loop = loop->parent();

@@ -175,7 +175,7 @@ std::vector<const ir::Op*> PiecesOf(const ir::Op& mma) {
   return pieces;
 }
 
-// One operand comes in pieces, along K, or along M or N, each of which gives its part of the result.
+// One operand comes in pieces. They are parts along K, or along M or N: then each gives its part of the result.
 Registers MultiplyPieces(Emitter& e, const ir::Op& op, const MmaPlan& plan, Registers acc) {
   const std::vector<const ir::Op*> pieces = PiecesOf(op);
   const auto count = static_cast<int64_t>(pieces.size());

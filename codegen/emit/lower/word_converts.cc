@@ -8,7 +8,7 @@
 namespace tile::codegen {
 namespace {
 
-// A thread has so many elements, which would take as many registers.
+// The fewest elements of a thread for which this is worth it: converted to f32, each takes a register.
 constexpr size_t kMany = 64;
 
 // The same conversion of the same loaded tile precedes this one, and threads exchange something in between.
@@ -25,7 +25,7 @@ bool IsAgain(const ir::Op& op) {
   return false;
 }
 
-// It follows an exchange in its block, and is stored and nothing else.
+// The operation follows an exchange in its block, and its result is only stored.
 bool IsStoredBehindExchange(const ir::Op& op) {
   for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
     if (!ir::StorePtrOp::Is(use->owner) && !ir::StoreViewOp::Is(use->owner)) return false;
@@ -35,6 +35,7 @@ bool IsStoredBehindExchange(const ir::Op& op) {
   return before != nullptr;
 }
 
+// The same word, but LLVM does not know that.
 llvm::Value* Other(Emitter& e, llvm::Value* word) {
   return e.Ptx(e.b().getInt32Ty(), "mov.b32 $0, $1;", "=r,r", {word}, false);
 }

@@ -23,7 +23,7 @@ constexpr size_t kBatch = 8;      // loads before the first of them is waited fo
 // Which thread copies what, and where it comes to lie.
 class SlotCopies {
  public:
-  // Of so many pieces one after another, as registers are numbered.
+  // `pieces`: the tile comes in as many, one after another, as registers are numbered.
   SlotCopies(Emitter& e, const StagedTile& tile, llvm::Value* slot, int pieces = 1)
       : e_(e),
         layout_(LayoutOf(tile, pieces, e.num_warps())),
@@ -39,7 +39,7 @@ class SlotCopies {
   const Layout& layout() const { return layout_; }
   // Null: this thread's copies are the first of all threads'.
   llvm::Value* mine() const { return mine_; }
-  // Registers of a piece that repeat no earlier one, where vectors of so many elements begin.
+  // Registers of a piece that repeat no earlier one, where vectors of `vector` elements begin.
   std::vector<int> Firsts(int vector, int piece = 0, int pieces = 1) const {
     const Copies copies(layout_);
     const int each = layout_.registers() / pieces;
@@ -49,8 +49,8 @@ class SlotCopies {
     }
     return firsts;
   }
-  // Where vector r comes to lie, as an address: vectors of a thread differ by constants, as far as no lane or warp has their bits. What is
-  // widened there comes to the first half of the 16 elements' place, of which no other thread has any.
+  // Where vector r is stored, as an address: vectors of a thread differ by constants, as far as no lane or warp has their bits. What is
+  // widened there is stored in the first half of the place of its 16 elements. No other thread has any of these.
   Address At(int r) const {
     const int in_vector = WithinVector(r);
     Address first = AddressOf(r - in_vector);

@@ -38,7 +38,7 @@ constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplie
 
 // Registers of a thread for fragments and addresses, in a loop that multiplies.
 constexpr int64_t kBesideTiles = tuning::kFragmentRegisters;
-// The fewest that ptxas needs for them. Two blocks that fit then are kept: what they overlap is worth more than loads that come early (operands of 4 bits,
+// The fewest that ptxas needs for them. Two blocks that fit then are kept. What they overlap is worth more than loads that come early (operands of 4 bits,
 // 64x128x64 on an H200: 623 us in two blocks, 922 in one that loads early).
 constexpr int64_t kLeastBesideTiles = kBesideSums;
 // So few come early even where two blocks have no more than those beside them (int8 factors, 64 x 128, 256 threads: 8).
