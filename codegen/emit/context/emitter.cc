@@ -41,7 +41,7 @@ Emitter::Emitter(const EmitterInput& input, llvm::Function* kernel, int tensor_m
       scalar_layout_(Layout::Replicated({}, input.plan.num_warps)),
       blocks_(*this),
       threads_(*this),
-      shared_(input.target, input.plan.persistent, builder_),
+      shared_(input.shared, builder_),
       workspace_(*this) {
   ir::Walk(function_.body(), [&](const ir::Op* op) {
     stores_by_tma_ = stores_by_tma_ || (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op));
@@ -120,9 +120,9 @@ llvm::Value* Emitter::Scratch(uint64_t bytes) {
   return memory;
 }
 
-llvm::Value* Emitter::ScratchOnce(uint64_t bytes) {
-  const std::optional<uint64_t> own = shared_.account().ReserveOnce(bytes);
-  return own ? shared_.Address(I32(static_cast<int64_t>(*own))) : Scratch(bytes);
+llvm::Value* Emitter::ScratchOnce(const ir::Op& op, uint64_t bytes) {
+  if (shared_.account().PlaceOf(op) == nullptr) return Scratch(bytes);
+  return shared_.Address(I32(shared_.PlaceOf(op, bytes)));
 }
 
 int Emitter::AddSite(ir::ImageSite site) {
@@ -159,17 +159,12 @@ llvm::Value* Emitter::Ptx(llvm::Type* result, absl::string_view text, absl::stri
 
 void Emitter::Lower(const ir::Op& op) {
   if (refused()) return;
-  const ir::Op* outer = shared_.account().ServeFor(&op);
   if (op.info()->is_access() && order_.NeedsBarrier(op)) Barrier();
   lower_(*this, op);
-  shared_.account().ServeFor(outer);
 }
 
 void Emitter::LowerBlock(const ir::Block& block) {
-  for (const ir::Op* op : block) {
-    Lower(*op);
-    shared_.account().Passed(op);
-  }
+  for (const ir::Op* op : block) Lower(*op);
 }
 
 Registers Emitter::InlineBody(const ir::Block& body, Operands args) {

@@ -66,6 +66,7 @@ struct EmitterInput {
   const Schedule& plan;
   const ir::Module& source;
   const ir::Function& function;                      // it has been through AssignLayouts
+  const SharedAccount& shared;                       // of it
   Trace* trace = nullptr;                            // may be null
   void (*lower)(Emitter&, const ir::Op&) = nullptr;  // any operation
 };
@@ -142,7 +143,7 @@ class Emitter {
   // The most that an exchange may take at a time (plan/resources/shared_use.h); larger ones go in parts (codegen/emit/context/exchange_part.h).
   uint64_t most_exchange() const { return most_exchange_; }
   // The same for an operation that exchanges a few bytes once; without a barrier in front where it has memory of its own.
-  llvm::Value* ScratchOnce(uint64_t bytes);
+  llvm::Value* ScratchOnce(const ir::Op& op, uint64_t bytes);
   // bar.sync of the block; all earlier accesses of its threads are visible after it.
   void Barrier();
   Workspace& workspace() { return workspace_; }

@@ -8,6 +8,7 @@
 #include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/target/decisions.h"
 #include "ir/passes/rewrite.h"
@@ -21,26 +22,29 @@ llvm::Value* AddressOf(Emitter& e, llvm::Value* pointer) {
   return e.b().CreateTrunc(e.b().CreatePtrToInt(pointer, e.b().getInt64Ty()), e.b().getInt32Ty());
 }
 
+llvm::Value* MemoryOf(Emitter& e, const ir::Op& op, uint64_t bytes) {
+  return e.shared().Address(e.I32(e.shared().PlaceOf(op, bytes)));
+}
+
 }  // namespace
 
 void LowerAllocStages(Emitter& e, const ir::Op& op) {
   const gpu::AllocStagesOp alloc(op);
   const auto bytes = static_cast<uint64_t>(alloc.bytes() * alloc.stages());
-  e.SetScalar(alloc.address(), AddressOf(e, e.shared().ReserveStages(op, bytes)));
+  e.SetScalar(alloc.address(), AddressOf(e, MemoryOf(e, op, bytes)));
 }
 
 void LowerOverlayStages(Emitter& e, const ir::Op& op) {
   const gpu::OverlayStagesOp stages(op);
-  const auto offsets = DecisionOf<Decision::kOffsets>(op);
-  const int64_t begin = offsets ? (*offsets)[0] : 0;
-  llvm::Value* memory = e.shared().ReserveCopies(static_cast<uint64_t>(begin + stages.bytes() * stages.stages()));
+  const int64_t begin = BeginInOverlay(op);
+  llvm::Value* memory = MemoryOf(e, op, static_cast<uint64_t>(begin + stages.bytes() * stages.stages()));
   if (begin > 0) memory = e.b().CreateGEP(e.b().getInt8Ty(), memory, e.I32(begin));
   e.SetScalar(stages.address(), AddressOf(e, memory));
 }
 
 // Where nobody has used the memory, the first copies of TMA need not wait for what threads load meanwhile, as they would behind this fence.
 void LowerClaimStages(Emitter& e, const ir::Op& op) {
-  const bool waits = e.shared().account().ClaimCopies() || OutermostOf(&op) != &op || e.order().NeedsBarrier(op);
+  const bool waits = e.shared().account().IsClaimedAgain(op) || OutermostOf(&op) != &op || e.order().NeedsBarrier(op);
   if (!waits) return;
   if (DecisionOf<Decision::kProxyFence>(op)) FenceProxyAsync(e);
   e.Barrier();
@@ -48,14 +52,16 @@ void LowerClaimStages(Emitter& e, const ir::Op& op) {
 
 void LowerStageOperand(Emitter& e, const ir::Op& op) {
   const ir::Value* source = gpu::StageOperandOp(op).source();
-  e.SetScalar(op.result(0), StageOnce(e, source, StagedLhs(source->type()), op.block()));
+  const StagedTile tile = StagedLhs(source->type());
+  llvm::Value* memory = MemoryOf(e, op, static_cast<uint64_t>(tile.bytes()));
+  if (e.shared().account().PlaceOf(op)->is_first) StoreOperand(e, source, tile, memory);
+  e.SetScalar(op.result(0), e.b().CreatePtrToInt(memory, e.b().getInt32Ty()));
 }
 
 void LowerAllocBarriers(Emitter& e, const ir::Op& op) {
   const gpu::AllocBarriersOp alloc(op);
   auto& b = e.b();
-  const uint32_t at = e.shared().Reserve(static_cast<uint64_t>(kBarrierBytes * alloc.count()), kBarrierBytes);
-  llvm::Value* barriers = AddressOf(e, e.shared().Address(e.I32(at)));
+  llvm::Value* barriers = AddressOf(e, MemoryOf(e, op, static_cast<uint64_t>(kBarrierBytes * alloc.count())));
   e.SetScalar(alloc.address(), barriers);
   llvm::Value *first = b.CreateICmpEQ(e.threads().number(), e.I32(0)), *arrivals = e.I32(alloc.arrivals());
   if (alloc.of_cluster()) arrivals = b.CreateMul(e.blocks().ClusterSize(), arrivals);
@@ -75,7 +81,7 @@ void LowerAllocTensorMap(Emitter& e, const ir::Op& op) {
   for (const int64_t size : alloc.box()) map.box.push_back(static_cast<uint32_t>(size));
   map.element = *ir::FindElem(alloc.element());
   map.swizzle = static_cast<int>(alloc.swizzle());
-  llvm::Value* memory = e.shared().Address(e.I32(e.shared().Reserve(kDeviceTensorMapBytes, kMapBytes)));
+  llvm::Value* memory = MemoryOf(e, op, kDeviceTensorMapBytes);
   DescriptorMaker(e, map, memory, nullptr).WriteFixed(static_cast<int>(alloc.warp()));
   e.SetScalar(alloc.map(), AddressOf(e, memory));
   e.SetScalar(alloc.place(), e.workspace().Reserve(kMapBytes, kMapBytes));
@@ -83,7 +89,7 @@ void LowerAllocTensorMap(Emitter& e, const ir::Op& op) {
 
 // The first warp does it. Another block on the multiprocessor may have to wait for columns, but not for the permission to ask.
 void LowerAllocColumns(Emitter& e, const ir::Op& op) {
-  llvm::Value* place = AddressOf(e, e.shared().Address(e.I32(e.shared().Reserve(kColumnsBytes, kColumnsBytes))));
+  llvm::Value* place = AddressOf(e, MemoryOf(e, op, kColumnsBytes));
   e.SetScalar(op.result(0), place);
   ExecuteTogether(
       e,

@@ -19,7 +19,6 @@ void LowerRegion(Emitter& e, const ir::Op& op) {
   for (const ir::Op* inside : *op.region(0)) {
     if (ir::YieldOp::Is(inside)) return;
     e.Lower(*inside);
-    e.shared().account().Passed(inside);
   }
 }
 

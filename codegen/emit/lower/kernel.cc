@@ -18,6 +18,7 @@
 #include "codegen/emit/memory/tile_box.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/dependent_launch.h"
+#include "codegen/plan/resources/shared_use.h"
 #include "codegen/plan/staging/shared_account.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/plan/tma/tensor_maps.h"
@@ -150,19 +151,15 @@ class KernelFrame {
         b_(e_.b()) {}
 
   absl::StatusOr<EmittedKernel> Run() {
-    e_.shared().Begin(function_, e_.module());
+    e_.shared().Begin(e_.module());
     llvm::BasicBlock* body = MakeEntry();
     b_.SetInsertPoint(body);
     const ir::Op* role = LowerEntry();
     if (HasDependentLaunch(e_.target(), function_)) AwaitGridBefore();
-    for (const ir::Op* op = role; op != nullptr; op = op->next()) {
-      e_.Lower(*op);
-      e_.shared().account().Passed(op);
-    }
+    for (const ir::Op* op = role; op != nullptr; op = op->next()) e_.Lower(*op);
     if (e_.refused()) return e_.status();
-    e_.shared().Place();
     e_.workspace().Place();
-    if (absl::Status s = e_.shared().account().Check(function_); !s.ok()) return s;
+    if (absl::Status s = e_.shared().fault(); !s.ok()) return s;
     return EmittedKernel{e_.shared().account().bytes(), e_.workspace().bytes(), e_.sites()};
   }
 
@@ -220,7 +217,9 @@ void LowerCopyAhead(Emitter&, const ir::Op&) { TILE_CHECK(false, "the pass expan
 
 absl::StatusOr<EmittedKernel> EmitKernel(const Target& target, const Schedule& plan, const ir::Module& source,
                                          const ir::Function& function, llvm::Module* module, Trace* trace) {
-  return KernelFrame({target, plan, source, function, trace, LowerOp}, module).Run();
+  const SharedAccount shared = AccountOf(target, plan, function);
+  if (absl::Status s = shared.Check(function); !s.ok()) return s;
+  return KernelFrame({target, plan, source, function, shared, trace, LowerOp}, module).Run();
 }
 
 }  // namespace tile::codegen

@@ -218,10 +218,7 @@ void LowerFor(Emitter& e, const ir::Op& op) {
   EnterLoop(e, op);
   const Order::Pending at_entry = e.order().pending();
   b.SetInsertPoint(head);
-  for (const ir::Op* inside : body) {
-    e.Lower(*inside);
-    e.shared().account().Passed(inside);
-  }
+  for (const ir::Op* inside : body) e.Lower(*inside);
   if (e.refused()) return;
   e.control().loops.pop_back();
 

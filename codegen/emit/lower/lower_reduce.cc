@@ -68,6 +68,7 @@ class Work {
  public:
   Work(Emitter& e, const ir::Op& op)
       : e_(e),
+        op_(op),
         body_(*op.region(0)),
         dim_(static_cast<int>(ir::FoldOp(op).dim())),
         n_(op.num_results()),
@@ -225,7 +226,7 @@ class Work {
   }
   std::vector<std::vector<Tuple>> ShareParts(const std::vector<Tuple>& own, const Layout& result, bool last_lane_only) {
     if (PartsBytes(result) > e_.most_exchange()) return ShareInTurn(own, result, last_lane_only);
-    llvm::Value* base = e_.ScratchOnce(PartsBytes(result));
+    llvm::Value* base = e_.ScratchOnce(op_, PartsBytes(result));
     WriteParts(own, result, base, last_lane_only);
     e_.Barrier();
     return ReadParts(result, base);
@@ -276,6 +277,7 @@ class Work {
   }
 
   Emitter& e_;
+  const ir::Op& op_;
   const ir::Block& body_;
   int dim_, n_;
   Layout layout_;
@@ -366,7 +368,7 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
       if (!r->work.warps().empty()) r->Join(r->work.ShareInTurn(r->own, r->result, false));
     }
   } else if (bytes > 0) {
-    llvm::Value* base = e.ScratchOnce(bytes);
+    llvm::Value* base = e.ScratchOnce(op, bytes);
     std::vector<llvm::Value*> at;
     for (auto& r : all) {
       at.push_back(base);

@@ -138,7 +138,7 @@ void LowerAllocShared(Emitter& e, const ir::Op& op) {
     view.strides.push_back(e.I64(type->strides[static_cast<size_t>(d)]));
   }
   // Nobody sees the address, so the alignment serves vectors only.
-  view.base = e.I32(e.shared().Reserve(SharedArrayBytes(type), 16));
+  view.base = e.I32(e.shared().PlaceOf(op, SharedArrayBytes(type)));
   e.SetView(op.result(0), std::move(view));
 }
 

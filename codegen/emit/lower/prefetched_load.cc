@@ -127,7 +127,7 @@ std::optional<Registers> LoadPrefetched(Emitter& e, const ir::Op& load, TileBox&
   auto& b = e.b();
   const int ahead = CopiesAheadOf(load), groups = GroupsOf(*load.parent());
   const int64_t bytes = PrefetchSlotBytes(box.elem(), layout, e.num_warps());
-  const uint32_t memory = e.shared().Reserve(static_cast<uint64_t>(ahead * bytes), kPrefetchVector);
+  const uint32_t memory = e.shared().PlaceOf(load, static_cast<uint64_t>(ahead * bytes));
   const auto* aligned = llvm::dyn_cast_or_null<llvm::ConstantInt>(box.Aligned());
   const bool always = box.Aligned() == nullptr || (aligned != nullptr && aligned->isOne());
   if (!always || box.vector() * ir::MemoryBits(box.elem()) != 8 * kPrefetchVector) {

@@ -5,17 +5,8 @@
 #include "codegen/layout/algebra.h"
 
 namespace tile::codegen {
-namespace {
 
-constexpr uint64_t kAlignment = 1024;  // of what is swizzled by 128 bytes
-
-}  // namespace
-
-llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile, const ir::Block* of_loops) {
-  auto& b = e.b();
-  const SharedAccount::Kept kept = e.shared().ReserveKept(v, of_loops, static_cast<uint64_t>(tile.bytes()), kAlignment);
-  llvm::Value* base = e.shared().Address(e.I32(static_cast<int64_t>(kept.at)));
-  if (!kept.is_new) return b.CreatePtrToInt(base, b.getInt32Ty());
+void StoreOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory) {
   const Registers& registers = e.regs(v);
   const int bytes = MemoryBytes(registers[0]->getType());
   const Layout in_shared = Compose(tile.OperandMap().index, e.layout(v));
@@ -24,10 +15,9 @@ llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile, c
     Registers values;
     for (int k = 0; k < access.vector; ++k) values.push_back(registers[access.registers[i * access.vector + k]]);
     const uint32_t first = RegisterPart(in_shared, access.registers[i * access.vector]);
-    llvm::Value* at = SharedPlace(e, base, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), first, bytes);
+    llvm::Value* at = SharedPlace(e, memory, in_shared.bases(In::kLane), in_shared.bases(In::kWarp), first, bytes);
     StoreVector(e, values, at);
   }
-  return b.CreatePtrToInt(base, b.getInt32Ty());
 }
 
 }  // namespace tile::codegen

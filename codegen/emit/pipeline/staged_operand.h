@@ -7,10 +7,9 @@
 
 namespace tile::codegen {
 
-// Writes the value's registers to memory of its own, as `tile` says, for a loop that is about to begin, unless one before it in the
-// same block did. Where it begins: i32. Before others read it they need a proxy fence of the writers and a barrier; before it is
-// written again, a barrier.
-llvm::Value* StageOnce(Emitter& e, const ir::Value* v, const StagedTile& tile, const ir::Block* of_loops);
+// Writes the value's registers to this memory, as `tile` says. Before others read it they need a proxy fence of the writers and a barrier; before
+// it is written again, a barrier.
+void StoreOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory);
 
 }  // namespace tile::codegen
 

@@ -18,7 +18,6 @@ namespace tile::codegen {
 namespace {
 
 constexpr int kVectorBits = 128;
-constexpr uint64_t kAlignment = 1024;  // of boxes
 
 // Along a dimension of the tile: where the warp's elements begin (i32).
 llvm::Value* WarpCoordinate(Emitter& e, const Layout& layout, int dim) {
@@ -137,8 +136,8 @@ void StoreByTma(Emitter& e, const ir::Op& store) {
   if (s.ordered) ExecuteTogether(e, "fence.proxy.async;", "", {});
 
   // Addresses of elements: the warp's memory, the buffer in it, the place in the box.
-  llvm::Value* memory = e.shared().Address(e.I32(
-      e.shared().Reserve(static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()), kAlignment)));
+  llvm::Value* memory = e.shared().Address(
+      e.I32(e.shared().PlaceOf(store, static_cast<uint64_t>(s.warp_bytes()) * static_cast<uint64_t>(e.num_warps()))));
   Masks lanes, warps;
   for (Mask base : layout.bases(In::kLane)) lanes.push_back(s.map.Apply(base));
   for (int i = 0; i < layout.bits(In::kWarp); ++i) warps.push_back(of_warp << i);

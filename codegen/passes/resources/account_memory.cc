@@ -30,10 +30,10 @@ void ChooseExchange(Program& p, const SharedAccount& account) {
 // If there is one.
 SharedAccount AccountThatFits(Program& p) {
   const Schedule schedule = *ScheduleOf(*p.function);
-  SharedAccount account = AccountOf(p.target, schedule, p.module.get(), p.function);
+  SharedAccount account = DecideParts(p.target, schedule, p.module.get(), p.function);
   if (!p.candidate.in_parts || account.bytes() <= p.target.shared_bytes) return account;
   ChooseExchange(p, account);
-  return AccountOf(p.target, schedule, p.module.get(), p.function);
+  return DecideParts(p.target, schedule, p.module.get(), p.function);
 }
 
 }  // namespace

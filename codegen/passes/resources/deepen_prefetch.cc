@@ -60,7 +60,7 @@ absl::Status DeepenPrefetch(Program& p) {
   const int64_t most = p.target.shared_bytes_of(alone ? 1 : 2);
   for (int ahead = MostCopiesAhead(loads, schedule.num_warps); ahead > 0; --ahead) {
     for (ir::Op* load : loads) Decide<Decision::kPrefetchDistance>(p.module.get(), load, ahead);
-    const SharedAccount account = AccountOf(p.target, schedule, p.module.get(), p.function);
+    const SharedAccount account = DecideParts(p.target, schedule, p.module.get(), p.function);
     if (static_cast<int64_t>(account.bytes()) <= most) return absl::OkStatus();
   }
   return absl::OkStatus();

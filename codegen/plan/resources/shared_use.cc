@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "codegen/gpu/op_views.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/plan/combine_updates.h"
@@ -36,31 +38,42 @@ constexpr int kBarrierBytes = 8;      // of an mbarrier
 constexpr int kAddressBytes = 4;      // of tensor memory
 constexpr uint64_t kSwizzled = 1024;  // alignment of what is swizzled by 128 bytes
 
+// The operand is in a stage.
+bool IsStaged(const Op& mma, int i) { return CopyOf(mma, i) != nullptr || StageTileOf(mma.operand(i)) != nullptr; }
+
 class Accountant {
  public:
-  Accountant(const Target& target, const Schedule& schedule, ir::Module* module, const ir::Function& function)
-      : schedule_(schedule), module_(module), most_(MostExchange(function)), account_(target, schedule.persistent) {}
+  // `decides`: parts of products are chosen by the memory that is left; else they are decided.
+  Accountant(const Target& target, const Schedule& schedule, const ir::Function& function, bool decides)
+      : schedule_(schedule), decides_(decides), most_(MostExchange(function)), account_(target, schedule.persistent) {}
 
-  SharedAccount Run(ir::Function* f) {
-    account_.Begin(*f);
+  SharedAccount Run(const ir::Function& f) {
+    account_.Begin(f);
     // What the GPU level allocates comes first.
-    ir::Walk(f->body(), [&](Op* op) {
+    ir::Walk(f.body(), [&](const Op* op) {
       if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (IsGpuOp(op, GpuOpcode::kCopyAhead) && CopiesByTma(*op))) Ring(*op);
     });
-    Columns(*f);
-    Block(f->body());
+    Columns(f);
+    Block(*f.body());
     account_.Close();
     return std::move(account_);
   }
 
+  // Products and the number of their parts along K, where that was chosen.
+  const absl::flat_hash_map<const Op*, int64_t>& parts() const { return parts_; }
+
  private:
-  void Block(ir::Block* block) {
-    for (Op* op : *block) {
+  void Block(const ir::Block& block) {
+    for (const Op* op : block) {
       const Op* outer = account_.ServeFor(op);
-      Use(op);
+      if (IsGpuOp(*op->info())) {
+        UseOfGpuLevel(*op);
+      } else {
+        Use(*op);
+      }
       if (!IsFetch(op) && !op->info()->has(ir::kElementBody)) {
         for (int r = 0; r < op->num_regions(); ++r) {
-          if (op->region(r) != nullptr) Block(op->region(r));
+          if (op->region(r) != nullptr) Block(*op->region(r));
         }
       }
       account_.ServeFor(outer);
@@ -68,27 +81,48 @@ class Accountant {
     }
   }
 
-  void Use(Op* op) {
-    if (ir::ForOp::Is(op)) {
-      CopyRing(*op);
-    } else if (ir::AllocSharedOp::Is(op)) {
-      const ir::Type type = op->result(0)->type();
-      account_.Reserve(SharedArrayBytes(type), 16);
-    } else if (ir::StoreViewOp::Is(op) && DecisionOf<Decision::kTensorMap>(*op)) {
-      const int64_t warp = TmaStoreOf(*op, LayoutOrScalar(ir::StoreViewOp(op).tile())).warp_bytes();
+  void Use(const Op& op) {
+    if (ir::ForOp::Is(&op)) {
+      CopyRing(op);
+    } else if (ir::AllocSharedOp::Is(&op)) {
+      account_.Reserve(SharedArrayBytes(op.result(0)->type()), 16);
+    } else if (ir::StoreViewOp::Is(&op) && DecisionOf<Decision::kTensorMap>(op)) {
+      const int64_t warp = TmaStoreOf(op, LayoutOrScalar(ir::StoreViewOp(op).tile())).warp_bytes();
       account_.Reserve(static_cast<uint64_t>(warp * schedule_.num_warps), kSwizzled);
-    } else if (ir::MmaOp::Is(op)) {
+    } else if (ir::MmaOp::Is(&op)) {
       Product(op);
-    } else if (op->info()->has(ir::kElementBody)) {
-      Fold(*op);
-    } else if (op->info()->is_access()) {
-      Access(*op);
-    } else if (ir::PrintOp::Is(op)) {
+    } else if (op.info()->has(ir::kElementBody)) {
+      Fold(op);
+    } else if (op.info()->is_access()) {
+      Access(op);
+    } else if (ir::PrintOp::Is(&op)) {
       Share(Layout::Replicated({}, schedule_.num_warps), kPrintedBytes);
-    } else if (IsGpuOp(op, GpuOpcode::kConvertLayout)) {
-      Exchange(LayoutOrScalar(op->operand(0)), LayoutOrScalar(op->result(0)), op->result(0));
-    } else if (const Value* tile = MovedThroughMemory(*op)) {
+    } else if (const Value* tile = MovedThroughMemory(op)) {
       InParts(static_cast<uint64_t>(tile->type().num_elements() * BytesOf(tile)));
+    }
+  }
+
+  void UseOfGpuLevel(const Op& op) {
+    if (IsGpuOp(&op, GpuOpcode::kConvertLayout)) {
+      Exchange(LayoutOrScalar(op.operand(0)), LayoutOrScalar(op.result(0)), op.result(0));
+    } else if (const auto stages = ir::As<gpu::AllocStagesOp>(&op)) {
+      account_.ReserveStages(op, static_cast<uint64_t>(stages->bytes() * stages->stages()));
+    } else if (const auto overlay = ir::As<gpu::OverlayStagesOp>(&op)) {
+      account_.ReserveCopies(static_cast<uint64_t>(BeginInOverlay(op) + overlay->bytes() * overlay->stages()));
+    } else if (gpu::ClaimStagesOp::Is(&op)) {
+      account_.ClaimCopies(op);
+    } else if (const auto barriers = ir::As<gpu::AllocBarriersOp>(&op)) {
+      account_.Reserve(static_cast<uint64_t>(kBarrierBytes * barriers->count()), kBarrierBytes);
+    } else if (gpu::AllocTensorMapOp::Is(&op)) {
+      account_.Reserve(kDeviceTensorMapBytes, kMapBytes);
+    } else if (gpu::AllocColumnsOp::Is(&op)) {
+      account_.Reserve(kAddressBytes, kAddressBytes);
+    } else if (const auto operand = ir::As<gpu::StageOperandOp>(&op)) {
+      const Value* v = operand->source();
+      account_.ReserveKept(v, op.block(), static_cast<uint64_t>(StagedLhs(v->type()).bytes()), kSwizzled);
+    } else if (const auto words = ir::As<gpu::FragmentWordsOp>(&op)) {
+      const Value* v = words->source();
+      if (StageTileOf(v) == nullptr) Exchange(LayoutOrScalar(v), LhsFragments(op), v);
     }
   }
 
@@ -101,13 +135,13 @@ class Accountant {
     return ir::ExtractOp::Is(&op) || ir::PackOp::Is(&op) || ir::UnpackOp::Is(&op) ? op.operand(0) : nullptr;
   }
 
-  // As passes/expand/fetch_ring.cc allocates it, and expand_copies.cc.
+  // Foresees what passes/expand/fetch_ring.cc and expand_copies.cc allocate.
   void Ring(const Op& fetch) {
     const StageLayout stage = StageOf(fetch);
     const bool copies = IsGpuOp(&fetch, GpuOpcode::kCopyAhead);
     const Op* outer = account_.ServeFor(copies ? fetch.parent() : nullptr);
     const auto bytes = static_cast<uint64_t>(stage.ring_bytes(schedule_.stages));
-    copies ? account_.ReserveCopies(bytes) : static_cast<void>(account_.ReserveStages(fetch, bytes));
+    copies ? account_.ReserveCopies(bytes) : account_.ReserveStages(fetch, bytes);
     Barriers(schedule_.stages);
     for (size_t i = 0; i < DeviceTensorMapsOf(fetch).size(); ++i) account_.Reserve(kDeviceTensorMapBytes, kMapBytes);
     if (copies && ComesApart(fetch, schedule_.stages)) Barriers(schedule_.stages);
@@ -115,7 +149,7 @@ class Accountant {
     account_.ServeFor(outer);
   }
 
-  // As passes/expand/column_worker_role.cc allocates them: barriers of the sums in tensor memory, and the place where its address comes.
+  // Foresees what passes/expand/column_worker_role.cc allocates: barriers of the sums in tensor memory, and the place where its address comes.
   void Columns(const ir::Function& f) {
     bool any = false;
     ir::Walk(f.body(), [&](const Op* op) {
@@ -131,6 +165,7 @@ class Accountant {
     for (int i = 0; i < 2; ++i) account_.Reserve(static_cast<uint64_t>(kBarrierBytes * stages), kBarrierBytes);
   }
 
+  // Foresees what expand_copies.cc allocates for loops whose threads copy, and where left operands are put that products read from memory.
   void CopyRing(const Op& loop) {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
@@ -201,10 +236,10 @@ class Accountant {
     }
   }
 
-  void Product(Op* op) {
-    if (FetchOf(*op) != nullptr) return;
-    switch (KindOf(*op).operands()) {
-      case OperandsBy::kStages: return ExchangeOperands(*op);
+  void Product(const Op& op) {
+    if (FetchOf(op) != nullptr || ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return;
+    switch (KindOf(op).operands()) {
+      case OperandsBy::kStages: return ExchangeOperands(op);
       case OperandsBy::kFragments: return ProductOfFragments(op);
       case OperandsBy::kElements: return ProductOfElements(op);
     }
@@ -213,27 +248,28 @@ class Accountant {
   // Those that come from registers, one after the other.
   void ExchangeOperands(const Op& op) {
     for (int i = 0; i < 2; ++i) {
-      if (CopyOf(op, i) != nullptr) continue;
+      if (IsStaged(op, i) || ir::DefAs<gpu::WordsTileOp>(op.operand(i))) continue;
       const std::optional<Layout> fragment = KindOf(op).FragmentLayout(op, i);
       if (fragment) Exchange(LayoutOrScalar(op.operand(i)), *fragment, op.operand(i));
     }
   }
 
-  void ProductOfFragments(Op* op) {
-    int64_t parts = 1;
-    const int64_t steps = KindOf(*op).StepsAlongK(*op);
+  void ProductOfFragments(const Op& op) {
+    int64_t parts = DecisionOf<Decision::kParts>(op).value_or(1);
     // Pieces of an operand set the steps along K of the other one.
-    if (!HasPieces(*op)) {
-      while (MmaExchangeBytes(*op, parts) > most_ && parts < steps) parts *= 2;
+    if (decides_) {
+      parts = 1;
+      const int64_t steps = KindOf(op).StepsAlongK(op);
+      while (!HasPieces(op) && MmaExchangeBytes(op, parts) > most_ && parts < steps) parts *= 2;
+      if (MmaExchangeBytes(op, parts) > most_) parts = 1;
+      parts_[&op] = parts;
     }
-    const uint64_t bytes = MmaExchangeBytes(*op, parts);
-    if (bytes <= most_) {
-      DecideParts(op, parts);
-      if (bytes > 0) account_.Scratch(bytes);
-      return;
+    const uint64_t bytes = MmaExchangeBytes(op, parts);
+    if (bytes > most_) {
+      ExchangeOperands(op);
+    } else if (bytes > 0) {
+      account_.Scratch(bytes);
     }
-    DecideParts(op, 1);
-    ExchangeOperands(*op);
   }
 
   static bool HasPieces(const Op& op) {
@@ -243,29 +279,26 @@ class Accountant {
     return false;
   }
 
-  void ProductOfElements(Op* op) {
-    const int64_t k = ShapeOfMma(*op).k;
+  void ProductOfElements(const Op& op) {
+    const int64_t k = ShapeOfMma(op).k;
     const auto bytes = [&](int64_t parts) {
       uint64_t all = 0;
       for (int i = 0; i < 2; ++i) {
-        if (CopyOf(*op, i) == nullptr) all += FmaTableBytes(op->operand(i), parts);
+        if (!IsStaged(op, i)) all += FmaTableBytes(op.operand(i), parts);
       }
-      if (const auto scales = ir::As<ir::MmaScaledOp>(op))
+      if (const auto scales = ir::As<ir::MmaScaledOp>(&op))
         all += FmaTableBytes(scales->lhs_scale(), 1) + FmaTableBytes(scales->rhs_scale(), 1);
       return all;
     };
-    const bool undecided = most_ == kAnyExchange;
-    const uint64_t room = undecided ? account_.Left() : most_;
-    const int64_t least = undecided ? kFmaUnroll : 1;
-    int64_t parts = 1;
-    while (bytes(parts) > room && k / parts > least) parts *= 2;
-    DecideParts(op, parts);
+    int64_t parts = DecisionOf<Decision::kParts>(op).value_or(1);
+    if (decides_) {
+      const bool undecided = most_ == kAnyExchange;
+      const uint64_t room = undecided ? account_.Left() : most_;
+      const int64_t least = undecided ? kFmaUnroll : 1;
+      for (parts = 1; bytes(parts) > room && k / parts > least;) parts *= 2;
+      parts_[&op] = parts;
+    }
     if (bytes(parts) > 0) account_.Scratch(bytes(parts));
-  }
-
-  // Instead of what an account with less or more memory decided.
-  void DecideParts(Op* op, int64_t parts) {
-    if (parts > 1 || DecisionOf<Decision::kParts>(*op)) Decide<Decision::kParts>(module_, op, parts);
   }
 
   void InParts(uint64_t bytes) { account_.Scratch(PartBytes(bytes, most_)); }
@@ -283,7 +316,8 @@ class Accountant {
   }
 
   const Schedule& schedule_;
-  ir::Module* module_;
+  const bool decides_;
+  absl::flat_hash_map<const Op*, int64_t> parts_;
   const uint64_t most_;
   const Layout scalar_ = Layout::Replicated({}, schedule_.num_warps);
   SharedAccount account_;
@@ -318,6 +352,11 @@ bool CopiesAreLanes(const Layout& layout) {
   return layout.FreeMask(In::kWarp) == 0;
 }
 
+int64_t BeginInOverlay(const Op& overlay_stages) {
+  const auto offsets = DecisionOf<Decision::kOffsets>(overlay_stages);
+  return offsets ? (*offsets)[0] : 0;
+}
+
 uint64_t SharedArrayBytes(ir::Type type) {
   uint64_t elements = 1;
   for (int64_t size : type.shape()) elements *= static_cast<uint64_t>(size);
@@ -332,7 +371,7 @@ uint64_t MmaExchangeBytes(const Op& mma, int64_t parts) {
   const MmaKind& kind = KindOf(mma);
   uint64_t all = 0;
   for (int i = 0; i < 2; ++i) {
-    if (CopyOf(mma, i) != nullptr) continue;
+    if (IsStaged(mma, i)) continue;
     const ir::Type type = mma.operand(i)->type();
     const Layout& source = *LayoutOf(type);
     const int bytes = RegisterBytes(type.element());
@@ -351,8 +390,20 @@ uint64_t FmaTableBytes(const Value* operand, int64_t parts) {
   return (static_cast<uint64_t>(bytes) + 15) / 16 * 16;
 }
 
-SharedAccount AccountOf(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function) {
-  return Accountant(target, schedule, module, *function).Run(function);
+SharedAccount AccountOf(const Target& target, const Schedule& schedule, const ir::Function& function) {
+  return Accountant(target, schedule, function, /*decides=*/false).Run(function);
+}
+
+SharedAccount DecideParts(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function) {
+  Accountant accountant(target, schedule, *function, /*decides=*/true);
+  SharedAccount account = accountant.Run(*function);
+  ir::Walk(function->body(), [&](Op* op) {
+    const auto chosen = accountant.parts().find(op);
+    if (chosen == accountant.parts().end()) return;
+    // Instead of what an account with less or more memory decided.
+    if (chosen->second > 1 || DecisionOf<Decision::kParts>(*op)) Decide<Decision::kParts>(module, op, chosen->second);
+  });
+  return account;
 }
 
 bool IsInEachWarp(const Layout& layout) {

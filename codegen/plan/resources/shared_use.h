@@ -1,10 +1,11 @@
 // What a kernel needs of shared memory, from its layouts and from what is decided about it, before any machine code is made.
 //
-//   SharedAccount account = AccountOf(target, schedule, module, function);
+//   SharedAccount account = DecideParts(target, schedule, module, function);
 //   if (absl::Status s = account.Check(*function); !s.ok()) …        // fewer stages, or another way
+//   SharedAccount account = AccountOf(target, schedule, *function);  // of the last program: where each operation has its memory
 //
-// The emitter asks for memory in the same order and by the same functions, so that it takes as much (EmitLlvm compares). Pure
-// functions, except AccountOf, which also decides what depends on the memory that is left: parts of products (Decision::kParts).
+// Before loops are written out as operations of the GPU level (passes/expand), what those will allocate is foreseen: both accounts
+// of a program come to the same bytes (EmitLlvm compares). Pure functions, except DecideParts.
 //
 // Where a kernel does not fit, the kernel may be told how much its threads exchange at a time (Decision::kExchangeBytes, by the pass
 // `memory`). Every exchange that is larger then goes through that memory in parts, one after the other, with barriers in between:
@@ -21,7 +22,10 @@
 
 namespace tile::codegen {
 
-SharedAccount AccountOf(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function);
+// Of a program with layouts, in which all is decided.
+SharedAccount AccountOf(const Target& target, const Schedule& schedule, const ir::Function& function);
+// Decides what depends on the memory that is left: parts of products (Decision::kParts). Gives the account with them.
+SharedAccount DecideParts(const Target& target, const Schedule& schedule, ir::Module* module, ir::Function* function);
 
 // The most that an exchange takes at a time, as was decided; undecided: any size. Decided is no less than kLeastExchange.
 inline constexpr uint64_t kLeastExchange = 1 << 10;
@@ -39,6 +43,8 @@ uint64_t ConversionBytes(const Layout& from, const Layout& to, int bytes, uint64
 bool CopiesAreLanes(const Layout& layout);
 // Each warp has the whole tile, a lane one element or a copy, so that a slice comes by shuffles.
 bool IsInEachWarp(const Layout& layout);
+// Of overlay_stages: where they begin in the memory of copies.
+int64_t BeginInOverlay(const ir::Op& overlay_stages);
 // Of alloc_shared. Whole words, because halves of bytes are stored by updates of words.
 uint64_t SharedArrayBytes(ir::Type type);
 // Fragments that go through memory of the product, or one of so many parts of them along K.

@@ -45,7 +45,7 @@ void SharedAccount::Passed(const ir::Op* op) {
   if (op == last_ring_) last_ring_ = nullptr;
 }
 
-uint64_t SharedAccount::Place(uint64_t bytes, uint64_t alignment) {
+uint64_t SharedAccount::Find(uint64_t bytes, uint64_t alignment) {
   const auto aligned = [alignment](uint64_t n) { return (n + alignment - 1) / alignment * alignment; };
   for (Gap& gap : gaps_) {
     const uint64_t at = aligned(gap.begin);
@@ -60,33 +60,35 @@ uint64_t SharedAccount::Place(uint64_t bytes, uint64_t alignment) {
 }
 
 uint64_t SharedAccount::Reserve(uint64_t bytes, uint64_t alignment) {
-  const uint64_t at = Place(bytes, alignment);
+  const uint64_t at = Find(bytes, alignment);
   if (user_ != nullptr) {
+    places_[user_] = {at, bytes};
     users_.push_back({user_, bytes, user_->opcode() == ir::Opcode::kAllocShared ? "for the array" : "for itself"});
   }
   return at;
 }
 
-SharedAccount::Kept SharedAccount::ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes,
-                                               uint64_t alignment) {
-  const auto it = kept_.find({v, of_loops});
-  if (it != kept_.end()) return {it->second, false};
-  return {kept_[{v, of_loops}] = Reserve(bytes, alignment), true};
+void SharedAccount::ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment) {
+  const auto [it, is_new] = kept_.try_emplace({v, of_loops}, 0);
+  if (is_new) it->second = Reserve(bytes, alignment);
+  if (user_ != nullptr) places_[user_] = {it->second, bytes, is_new};
 }
 
-uint64_t SharedAccount::ReserveStages(const ir::Op& user, uint64_t bytes) {
-  const uint64_t at = ring_bytes_;
+void SharedAccount::ReserveStages(const ir::Op& user, uint64_t bytes) {
+  ring_places_[&user] = {ring_bytes_, bytes};
   ring_bytes_ += bytes;
   if (bytes > ring_user_.bytes) ring_user_ = {&user, bytes, "for what is fetched ahead"};
-  return at;
 }
 
 void SharedAccount::ReserveCopies(uint64_t bytes) {
+  if (user_ != nullptr) ring_places_[user_] = {0, bytes};
   ring_bytes_ = std::max(ring_bytes_, bytes);
   if (bytes > ring_user_.bytes && user_ != nullptr) ring_user_ = {user_, bytes, "for what is copied ahead"};
 }
 
-bool SharedAccount::ClaimCopies() { return std::exchange(copies_claimed_, true) || scratch_bytes_ > 0; }
+void SharedAccount::ClaimCopies(const ir::Op& claim) {
+  if (std::exchange(copies_claimed_, true) || scratch_bytes_ > 0) claimed_again_.insert(&claim);
+}
 
 bool SharedAccount::RingInUse() const {
   return persistent_ || last_ring_ != nullptr || (user_ != nullptr && IsInCopyingLoop(*user_));
@@ -99,10 +101,16 @@ void SharedAccount::Scratch(uint64_t bytes) {
     scratch_user_ = {user_, bytes, "in which threads exchange elements"};
 }
 
-std::optional<uint64_t> SharedAccount::ReserveOnce(uint64_t bytes) {
+bool SharedAccount::ReserveOnce(uint64_t bytes) {
   if (user_ == nullptr || LoopAround(*user_) != nullptr || persistent_ || has_products_ || bytes > kMostOnce)
-    return std::nullopt;
-  return Reserve(bytes, kOnceAlignment);
+    return false;
+  Reserve(bytes, kOnceAlignment);
+  return true;
+}
+
+const SharedAccount::Place* SharedAccount::PlaceOf(const ir::Op& op) const {
+  const auto it = places_.find(&op);
+  return it == places_.end() ? nullptr : &it->second;
 }
 
 uint64_t SharedAccount::bytes() const {
@@ -122,7 +130,11 @@ uint64_t SharedAccount::Room() const {
   return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
 }
 
-void SharedAccount::Close() { reserved_bytes_ = (reserved_bytes_ + alignment() - 1) / alignment() * alignment(); }
+void SharedAccount::Close() {
+  reserved_bytes_ = (reserved_bytes_ + alignment() - 1) / alignment() * alignment();
+  for (const auto& [op, place] : ring_places_) places_[op] = {ring_begin() + place.at, place.bytes};
+  ring_places_.clear();
+}
 
 absl::Status SharedAccount::Check(const ir::Function& function) const {
   const ir::Module& source = *function.module();

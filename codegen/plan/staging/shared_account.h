@@ -1,7 +1,6 @@
 // Shared memory of a block: what operations have for themselves, rings of stages, and scratch memory through which
-// threads exchange elements. The same account is kept twice, in the order in which the program is emitted. One pass
-// finds out whether a kernel fits (plan/resources/shared_use.h). The emitter gives the memory addresses
-// (emit/context/shared_memory.h).
+// threads exchange elements. plan/resources/shared_use.h keeps the account, in the order of the program: a pass asks it whether a kernel fits,
+// and the emitter where the memory of an operation is (emit/context/shared_memory.h).
 //
 //   SharedAccount account(target, schedule.persistent);
 //   account.Begin(function);
@@ -10,7 +9,7 @@
 //   account.ReserveOnce(bytes);                      // for one exchange that happens once; nothing: scratch memory will do
 //   account.Passed(op);                              // behind each operation
 //   account.Close();
-//   account.bytes(), account.Check(function)
+//   account.bytes(), account.Check(function), account.PlaceOf(op)->at
 //
 // Scratch memory takes the place of rings if none is in use wherever it is: of a producer, up to the last operation with such a ring; of
 // threads that copy, within their loop. Not thread-safe.
@@ -18,11 +17,11 @@
 #define TILE_CODEGEN_PLAN_STAGING_SHARED_ACCOUNT_H_
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "codegen/target/target.h"
 #include "ir/module.h"
@@ -51,22 +50,19 @@ class SharedAccount {
   // Bytes for the whole run of the block; their offset.
   uint64_t Reserve(uint64_t bytes, uint64_t alignment);
   // Bytes in which a value lies for the loops of a block: the first of them that asks stores it there.
-  struct Kept {
-    uint64_t at = 0;
-    bool is_new = false;
-  };
-  Kept ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment);
-  // The stages of a loop that fetches ahead, on behalf of this operation: their offset among the rings.
-  uint64_t ReserveStages(const ir::Op& user, uint64_t bytes);
+  void ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment);
+  // The stages of a loop that fetches ahead, on behalf of this operation.
+  void ReserveStages(const ir::Op& user, uint64_t bytes);
   // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory, each as long as it
   // runs.
   void ReserveCopies(uint64_t bytes);
-  // Such a loop begins. Whether another one was before it, or scratch memory was used.
-  bool ClaimCopies();
+  // Such a loop begins, at this operation.
+  void ClaimCopies(const ir::Op& claim);
   void Scratch(uint64_t bytes);
-  // The offset of a few bytes which threads exchange in the operation that is served, and nobody uses before or after it: no barrier has to
-  // keep those apart. Nothing where the operation repeats, where blocks follow each other, and in kernels of products, whose rings take what there is.
-  std::optional<uint64_t> ReserveOnce(uint64_t bytes);
+  // A few bytes which threads exchange in the operation that is served, and nobody uses before or after it: no barrier has to keep those apart.
+  // False, and nothing is reserved, where the operation repeats, where blocks follow each other, and in kernels of products, whose rings take what
+  // there is.
+  bool ReserveOnce(uint64_t bytes);
 
   // What Scratch can still give, as far as is known; behind Close, what it could have given at most.
   uint64_t Left() const;
@@ -77,7 +73,16 @@ class SharedAccount {
   uint64_t ring_begin() const { return reserved_bytes_; }
   uint64_t scratch_begin() const { return reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ : 0); }
   uint64_t alignment() const { return ring_bytes_ > 0 ? kRingAlignment : kAlignment; }
+  uint64_t scratch_bytes() const { return scratch_bytes_; }
   uint64_t bytes() const;  // of all
+  // What an operation has for itself: where that begins, counted from the begin of all. Null: it has nothing.
+  struct Place {
+    uint64_t at = 0, bytes = 0;
+    bool is_first = true;  // of the operations that have these bytes, with the same value in them
+  };
+  const Place* PlaceOf(const ir::Op& op) const;
+  // Whether a loop before this one used the memory of its copies, or threads exchanged something there.
+  bool IsClaimedAgain(const ir::Op& claim) const { return claimed_again_.contains(&claim); }
   // InvalidArgument if the target has less, which names the greatest users.
   absl::Status Check(const ir::Function& function) const;
 
@@ -95,7 +100,7 @@ class SharedAccount {
   };
 
   // Bytes in the first gap that has room for them, else behind all.
-  uint64_t Place(uint64_t bytes, uint64_t alignment);
+  uint64_t Find(uint64_t bytes, uint64_t alignment);
   // Where scratch memory is asked for now.
   bool RingInUse() const;
 
@@ -106,6 +111,9 @@ class SharedAccount {
   const ir::Op* last_ring_ = nullptr;  // of the function's body, the last operation with a ring; null behind it
   bool scratch_beside_rings_ = false;  // scratch memory is used where they are in use, too
   bool copies_claimed_ = false;        // by a loop whose threads copy ahead
+  absl::flat_hash_set<const ir::Op*> claimed_again_;
+  absl::flat_hash_map<const ir::Op*, Place> places_,
+      ring_places_;  // the latter count from the begin of rings, until Close
   std::vector<Gap> gaps_;
   uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0;
   const ir::Op* user_ = nullptr;
