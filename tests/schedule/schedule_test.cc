@@ -187,8 +187,8 @@ std::vector<std::string> EquivalentIn(absl::string_view file) {
     return {"barrier_expect moved down", "barrier_wait moved down",   "barrier_wait moved down",
             "block_barrier moved up",    "fence_barriers moved down", "fence_barriers moved up"};
   }
-  if (file == "threads") return {"commit_copies moved down"};
-  if (file == "threads_running") return {};
+  if (file == "threads" || file == "pieces") return {"commit_copies moved down"};
+  if (file == "threads_running" || file == "threads_converted") return {};
   return {"barrier_expect moved down", "block_barrier moved up", "fence_barriers moved down"};
 }
 

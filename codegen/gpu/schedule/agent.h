@@ -164,7 +164,7 @@ class Agent {
   Groups products_, copies_;
   size_t effects_ = 0;
   bool claimed_ = false;                      // stages of a loop
-  std::vector<std::pair<Span, int>> stored_;  // and not fenced: where, and which part
+  std::vector<std::pair<Span, int>> stored_, converted_;  // and not fenced: where, and which part
   uint64_t waits_for_product_ = 0;            // that the operation began
   bool used_columns_ = false;                 // of tensor memory
   bool unfenced_loads_ = false;               // from it

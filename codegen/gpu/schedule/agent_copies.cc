@@ -63,6 +63,7 @@ Step Agent::ConvertCopied(const ir::Op& op) {
   if (Of(op.operand(0)).tile.begin != span.begin)
     return {false, {FaultKind::kOperand, "converts a tile at another address than that to which it stores"}};
   Fault fault = block().memory.Convert(span, place_.warp);
+  converted_.emplace_back(span, place_.warp);
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 

@@ -41,7 +41,9 @@ Step Agent::StoreOperand(const ir::Op& op) {
 
 Step Agent::FenceProxyAsync(const ir::Op& op) {
   for (const auto& [span, part] : stored_) block().memory.Land(span, part);
+  for (const auto& [span, part] : converted_) block().memory.FenceConverted(span, part);
   stored_.clear();
+  converted_.clear();
   return Nothing(op);
 }
 

@@ -99,7 +99,8 @@ Fault Machine::BeginCopy(Task task, uint64_t name) {
   Block& to = block(task.block);
   if (to.running == 0)
     return {FaultKind::kLeaves, absl::StrCat("brings a tile to block ", task.block, ", which has ended")};
-  const Write write = {task.op, name, task.part, task.parts, task.converts};
+  const Write write = {task.op,    name,          task.part,
+                       task.parts, task.converts, DecisionOf<Decision::kProxyFence>(*task.op)};
   for (const Span& span : task.spans) {
     if (Fault fault = to.memory.BeginWrite(span, write); fault.found()) {
       absl::StrAppend(&fault.what, " (", Place(span), ")");

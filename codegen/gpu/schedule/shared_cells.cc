@@ -39,7 +39,7 @@ Fault SharedCells::BeginWrite(Span span, const Write& write) {
     if (cell.write.op == nullptr || cell.full()) {
       cell.write = write;
       cell.begin_of_write = span.begin;
-      cell.begun = cell.arrived = cell.landed = 0;
+      cell.begun = cell.arrived = cell.converted = cell.landed = 0;
     } else if ((cell.begun & part) != 0) {
       return {FaultKind::kOverwritten,
               absl::StrCat("overwrites what ", NameOf(*cell.write.op), " has not brought yet")};
@@ -64,7 +64,15 @@ Fault SharedCells::Convert(Span span, int part) {
   return ForEach(span, [&](Cell& cell) -> Fault {
     if (cell.write.op == nullptr || (cell.arrived & 1u << part) == 0)
       return {FaultKind::kUnfilled, "converts what has not been brought yet"};
-    cell.landed |= 1u << part;
+    cell.converted |= 1u << part;
+    if (!cell.write.fences) cell.landed |= 1u << part;
+    return {};
+  });
+}
+
+void SharedCells::FenceConverted(Span span, int part) {
+  ForEach(span, [&](Cell& cell) -> Fault {
+    cell.landed |= cell.converted & 1u << part;
     return {};
   });
 }

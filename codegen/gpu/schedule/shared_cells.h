@@ -32,6 +32,7 @@ struct Write {
   uint64_t name = 0;        // of the tile (terms.h)
   int part = 0, parts = 1;  // which one of so many
   bool converts = false;    // a part counts once it has been converted where it is
+  bool fences = false;      // and whoever did that has fenced it, because a product reads it as TMA would
 };
 
 struct Reader {
@@ -48,6 +49,8 @@ class SharedCells {
   void Land(Span span, int part);
   // Whoever copied the part converts it; it must have landed.
   Fault Convert(Span span, int part);
+  // What was converted of the part is fenced.
+  void FenceConverted(Span span, int part);
   // The name of the tile that lies there.
   Fault BeginRead(Span span, const Reader& reader, uint64_t* name);
   void EndRead(Span span, const Reader& reader);
@@ -57,7 +60,7 @@ class SharedCells {
     int64_t end = 0;
     Write write;
     int64_t begin_of_write = 0;
-    uint32_t begun = 0, arrived = 0, landed = 0;  // parts; arrived: those that are to be converted, too
+    uint32_t begun = 0, arrived = 0, converted = 0, landed = 0;  // parts; arrived: those that are to be converted, too
     std::vector<Reader> readers;
     bool full() const { return write.op != nullptr && landed == (uint64_t{1} << write.parts) - 1; }
   };
