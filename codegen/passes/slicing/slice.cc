@@ -268,6 +268,15 @@ class BlockSlicer {
           continue;
         }
       }
+      if (IsPlainProduct(*op) && options_.carried > 0 && !IsBig(op->result(0))) {
+        std::optional<Sink> sink;
+        why_not_[op] = Choose(op, op->operand(0), {op->operand(0)->type().rank() - 1}, &sink);
+        if (sink) {
+          sinks_.push_back(*std::move(sink));
+          carried_.insert(op);
+          continue;
+        }
+      }
       // What comes of a large tile otherwise is done in its slices.
       if (!op->info()->has(ir::kPure) && !IsAccessOfMemory(*op)) continue;
       for (int i = 0; i < op->num_results(); ++i) {

@@ -25,7 +25,8 @@ using ir::Value;
 constexpr int kDeepest = 1000;       // operations in a chain
 constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
 constexpr int64_t kWholeOperands = 2;
-constexpr int kCostOfCut = 16;  // a tile goes through shared memory in every iteration
+constexpr int kCostOfCut = 16;        // a tile goes through shared memory in every iteration
+constexpr int64_t kLeastDepth = 256;  // bits along K that an instruction takes
 constexpr int64_t kAgain = 16;  // a tile that is computed again for each slice takes so small a part of the registers
 constexpr int kCostOfScan = 4;  // each iteration waits for the one before, and adds up its slice once more
 
@@ -54,6 +55,8 @@ bool IsFreeTile(const Value* v) {
   return rule == RegisterRule::kNone || rule == RegisterRule::kRepeat;
 }
 
+bool IsPlainProduct(const Op& op) { return op.info()->family == ir::Family::kMma && op.num_operands() == 3; }
+
 bool IsRightBefore(const Op& access, const Op& sink) {
   if (access.block() != sink.block()) return false;
   for (const Op* op = access.next(); op != &sink; op = op->next()) {
@@ -81,6 +84,13 @@ std::string SliceCone::Add(const Op& sink, int dim) {
       accumulators_ = words * slices_;
     }
     if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
+  } else if (IsPlainProduct(sink)) {
+    const ir::Type left = sink.operand(0)->type();
+    dims = {dim, dim - 1, kWhole};
+    turn_ = Turn::kForward;
+    accumulators_ = RegistersOf(sink.result(0)->type());
+    if (left.shape()[static_cast<size_t>(dim)] / slices_ * ir::MemoryBits(left.elem()) < kLeastDepth)
+      why = "slices would be shorter than what an instruction multiplies";
   } else {
     why = OperandDims(sink, dim, slices_, &dims);
     CountAccess(sink, dim);

@@ -47,7 +47,8 @@ class SliceCone {
  public:
   SliceCone(const SliceScope& scope, int64_t slices) : scope_(scope), slices_(slices) {}
 
-  // The operands of a sink: of a store along dimension `dim` of its tile, of a reduce along its own. What it says is
+  // The operands of a sink: of a store along dimension `dim` of its tile, of a reduce along its own, of a product
+  // along K. What it says is
   // why not, and then the cone is of no use.
   std::string Add(const ir::Op& sink, int dim);
 
@@ -101,6 +102,9 @@ class SliceCone {
   int64_t largest_ = 0;
   int cost_ = 0;
 };
+
+// A matrix product without scales; a slice along K adds to the sums of those before.
+bool IsPlainProduct(const ir::Op& op);
 
 // Behind the access, up to the sink, nothing happens.
 bool IsRightBefore(const ir::Op& access, const ir::Op& sink);

@@ -44,6 +44,7 @@ struct Carried {
   }
   Values Init(ir::Builder& b) const {
     if (totals) return totals->Init(b);
+    if (IsPlainProduct(*op)) return {op->operand(2)};
     Values init;
     for (size_t i = 0; i < types.size(); ++i) {
       ir::Scalar start = ir::FoldOp(op).identities()[i];
@@ -78,6 +79,10 @@ std::vector<Carried> CarriedBy(ir::TypeContext& types, const SliceLoop& loop) {
       add({.op = scan, .totals = Totals(*scan, loop.slices, std::move(totals)), .types = {}});
     }
     if (sink.is_store()) continue;
+    if (IsPlainProduct(*sink.op)) {
+      add({.op = sink.op, .totals = std::nullopt, .types = ir::ResultTypesOf(*sink.op)});
+      continue;
+    }
     if (!CarriesElements(*sink.op)) {
       add({.op = sink.op, .totals = Totals(*sink.op, loop.slices, ir::ResultTypesOf(*sink.op)), .types = {}});
       continue;
@@ -159,13 +164,24 @@ class Body {
     SetNext(carried, {carried.starts_neutral() ? sums[0] : Choose(b_, IsZero(b_, iteration_), parts[0], sums[0])});
   }
 
+  void Multiply(const SliceSink& sink) {
+    const Op& product = *sink.op;
+    const Carried& carried = CarriedFor(product);
+    Value *lhs = Of(product.operand(0), sink.dim), *rhs = Of(product.operand(1), sink.dim - 1);
+    const Op* part = Copy(b_, product, {lhs, rhs, carried.Of(carried_)[0]}, ir::ResultTypesOf(product));
+    SetNext(carried, {part->result(0)});
+  }
+
   // Carried values, for the next iteration.
   const Values& next() const { return next_; }
 
   // Tokens of all that the loop loads.
   Values LoadTokens() const {
     Values tokens;
-    for (const auto& [load, done] : loads_) tokens.push_back(done);
+    for (const auto& [load, done] : loads_) {
+      // A loop inside has one for all that it loads.
+      if (tokens.empty() || tokens.back() != done) tokens.push_back(done);
+    }
     return tokens;
   }
   Value* Join(const Values& tokens) { return tokens.size() == 1 ? tokens[0] : op::JoinTokens(b_, tokens); }
@@ -548,6 +564,8 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
     for (const SliceSink& sink : loop->sinks) {
       if (sink.is_store()) {
         tokens.push_back(body.Store(sink, waits));
+      } else if (IsPlainProduct(*sink.op)) {
+        body.Multiply(sink);
       } else {
         body.Reduce(sink);
       }
@@ -561,6 +579,7 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   loop->done = out.back();
 
   for (const Carried& c : carries) {
+    if (IsPlainProduct(*c.op)) c.op->result(0)->ReplaceAllUsesWith(c.Of(out)[0]);
     if (c.op->opcode() != Opcode::kReduce) continue;
     Values results = c.Of(out);
     if (c.totals) {
