@@ -26,7 +26,7 @@ void Generator::StepCarried() {
     if (e != Elem::kI1 && !ir::IsSubByte(e) && (ir::IsInt(e) || ir::IsFp(e))) elems.push_back(e);
   }
   if (elems.empty()) return;
-  Shape shape = {int64_t{1} << r_.In(0, 6), int64_t{1} << r_.In(4, 8)};
+  Shape shape = {int64_t{1} << r_.In(0, 5), int64_t{1} << r_.In(3, 7)};
   if (r_.Percent(20)) std::swap(shape[0], shape[1]);
   if (r_.Percent(15)) shape.insert(shape.begin() + r_.Below(3), r_.Of({1, 2}));
   Values init;

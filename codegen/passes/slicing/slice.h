@@ -27,7 +27,8 @@
 // the same slice. Pointers of different parameters that no token relates don't overlap: what may overlap must be
 // ordered by tokens.
 //
-// A `for` that carries large tiles is done once for each slice (slice_nest.h).
+// A `for` that carries large tiles is done once for each slice (slice_nest.h). A product whose factors are large, and whose result is not, adds up
+// slices along K.
 //
 // A scan along the sliced dimension carries what the slices before add up to (slice_carry.h). Updates and accesses that
 // others may see are done once, slice by slice, in their place. What would have to live whole is kept in memory and
