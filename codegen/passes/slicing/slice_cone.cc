@@ -47,6 +47,15 @@ int FastestDim(const Op& access, int rank) {
   return rank - 1;
 }
 
+// Slices have no two neighbours that share a byte.
+bool HasHalfBytes(ir::Type type, int dim, int64_t slices) {
+  if (type.element().is_pointer() || !ir::IsSubByte(type.elem())) return false;
+  for (int d = 0; d < type.rank(); ++d) {
+    if (type.shape()[static_cast<size_t>(d)] / (d == dim ? slices : 1) % 2 == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool IsFreeTile(const Value* v) {
@@ -138,6 +147,7 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
   const SliceKey key{v, dim};
   if (known_.contains(key)) return "";
   if (v->type().shape()[static_cast<size_t>(dim)] < slices_) return "a dimension is too short for so many slices";
+  if (HasHalfBytes(v->type(), dim, slices_)) return "elements of half a byte would stand alone";
   const size_t made = made_.size();
   const int64_t largest = largest_, accumulators = accumulators_;
   const int cost = cost_;

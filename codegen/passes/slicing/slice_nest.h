@@ -12,7 +12,8 @@
 //                                                       }
 //
 // Such a loop loads and computes, and nothing else: what it loads may be loaded later, and parts of it again. Scalars and small tiles of the
-// body are computed again for each slice.
+// body are computed again for each slice. It stays whole if it stores, updates memory, holds products or branches, if a scalar that it carries is
+// needed after it, or if it scans along the dimension of the slices.
 #ifndef TILE_CODEGEN_PASSES_SLICING_SLICE_NEST_H_
 #define TILE_CODEGEN_PASSES_SLICING_SLICE_NEST_H_
 
