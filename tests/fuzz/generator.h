@@ -113,8 +113,9 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool OfLoops() const { return options_.seed >= kLoopSeeds; }
-  bool OfProducts() const { return options_.seed >= kProductSeeds && !OfLoops(); }
+  bool Carries() const { return options_.seed >= kCarriedSeeds; }
+  bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries(); }
+  bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();
   void ChooseElementsOfLoops();
   void Declare();
@@ -151,6 +152,7 @@ class Generator {
   Val Made(Value* v, const Val& like) { return {v, like.bound, like.exact, like.plain}; }
   void StepShape();
   void StepReduce();
+  void StepReduce(Val x);
   void StepMatrix();
   void StepScaled();
   void StepProductLoop();
@@ -207,6 +209,9 @@ class Generator {
   void StepReturn();
   op::Values Inside(const std::function<op::Values()>& body);  // with the pool as it was afterwards
   std::vector<Val> Carried(int most);
+  // Loops that carry large tiles (random_carried.cc).
+  void StepCarried();
+  Val Joined(const Val& carried, const Val& x);
 
   friend class ProductLoop;  // a step of its own
 

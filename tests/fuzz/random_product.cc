@@ -83,7 +83,7 @@ void Generator::StepScaled() {
 
 // A product in a loop over tiles of two matrices in memory, as matrix multiplication is written.
 void Generator::StepProductLoop() {
-  const bool products = options_.seed >= kProductSeeds;
+  const bool products = OfProducts() || OfLoops();
   std::vector<int> arrays;
   for (size_t i = 0; i < roles_.size(); ++i) {
     const RandomArray& a = out_.arrays[i];

@@ -38,6 +38,8 @@ inline constexpr uint64_t kComputedSeeds = 4000000;
 inline constexpr uint64_t kFlatSeeds = 5000000;
 // From this seed on blocks keep the right factor of a product, and use its result turned, as gradients of attention do.
 inline constexpr uint64_t kKeptSeeds = 6000000;
+// From this seed on programs begin with loops that carry large tiles, which are reduced or stored behind them (tests/fuzz/random_carried.cc).
+inline constexpr uint64_t kCarriedSeeds = 7000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

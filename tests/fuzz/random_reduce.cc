@@ -125,8 +125,9 @@ Body FloatBody(ir::Builder& b, Random& r, Elem e, double bound, int64_t n) {
 
 }  // namespace
 
-void Generator::StepReduce() {
-  Val x = Exact();
+void Generator::StepReduce() { StepReduce(Exact()); }
+
+void Generator::StepReduce(Val x) {
   if (x.rank() == 0 || x.count() < 2) {
     const Shape shape = RandomShape(RandomCount());
     const Elem e = Element();

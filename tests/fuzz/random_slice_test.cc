@@ -61,12 +61,18 @@ int64_t Compared(uint64_t first, uint64_t last,
   return compared;
 }
 
+int SliceSmall(uint64_t seed, ir::Module* module, ir::Function* function) {
+  const int64_t size = int64_t{16} << (seed % 4);
+  return codegen::Slice({.limit = 4 * size, .slice = size, .carried = 4 * size}, module, function, nullptr);
+}
+
 TEST(RandomSlice, SlicedProgramsDoTheSame) {
-  const auto slice = [](uint64_t seed, ir::Module* module, ir::Function* function) {
-    const int64_t size = int64_t{16} << (seed % 4);
-    return codegen::Slice({.limit = 4 * size, .slice = size}, module, function, nullptr);
-  };
-  EXPECT_GT(Compared(first_seed, last_seed, slice), static_cast<int64_t>(last_seed - first_seed + 1) / 20);
+  EXPECT_GT(Compared(first_seed, last_seed, SliceSmall), static_cast<int64_t>(last_seed - first_seed + 1) / 20);
+}
+
+TEST(RandomSlice, LoopsThatCarryTilesDoTheSame) {
+  EXPECT_GT(Compared(kCarriedSeeds + first_seed, kCarriedSeeds + last_seed, SliceSmall),
+            static_cast<int64_t>(last_seed - first_seed + 1) / 3);
 }
 
 TEST(RandomSlice, ProductsInPartsDoTheSame) {

@@ -26,6 +26,7 @@ done <<'PROGRAMS'
 4000000,4000019
 5000000,5000019
 6000000,6000019
+7000000,7000039 --warps=1
 PROGRAMS
 echo "$programs programs, $failed failed"
 [ "$programs" -gt 200 ] && [ "$failed" -eq 0 ]

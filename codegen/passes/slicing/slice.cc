@@ -20,9 +20,11 @@
 #include "codegen/passes/slicing/kept_tiles.h"
 #include "codegen/passes/slicing/slice_cone.h"
 #include "codegen/passes/slicing/slice_loop.h"
+#include "codegen/passes/slicing/slice_nest.h"
 #include "codegen/passes/slicing/slice_write.h"
 #include "codegen/passes/slicing/spill_tiles.h"
 #include "codegen/passes/unused.h"
+#include "codegen/target/target.h"
 #include "codegen/target/tuning.h"
 #include "ir/loops.h"
 #include "ir/op_views.h"
@@ -78,7 +80,7 @@ class BlockSlicer {
         block_(block),
         trace_(trace),
         carry_(carry),
-        scope_{block, &big_, &carried_, options.limit} {
+        scope_{block, &big_, &carried_, options.limit, options.carried > 0} {
     FindSinks();
   }
 
@@ -135,6 +137,11 @@ class BlockSlicer {
       if (!inside.contains(op) && !op->info()->has(ir::kPure) && op != block_->back()) return false;
     }
     return true;
+  }
+
+  // Slices go through loops.
+  bool HasNests() const {
+    return std::any_of(sinks_.begin(), sinks_.end(), [](const Sink& s) { return !s.cone->nests().empty(); });
   }
 
   // Of groups that stay whole.
@@ -218,10 +225,24 @@ class BlockSlicer {
     return cuts;
   }
 
+  // A loop that can be done for each slice, and takes more registers than there are.
+  bool CarriesBig(const Op& op) const {
+    if (options_.carried == 0 || !ir::ForOp::Is(&op)) return false;
+    bool big = WordsOfNest(op) > options_.carried;
+    for (int i = 0; i < op.num_results(); ++i) big = big || IsBig(op.result(i));
+    return big && WhyNotNest(op).empty();
+  }
+
   void FindSinks() {
     for (Op* op : *block_) {
       for (int i = 0; i < op->num_results(); ++i) {
         if (IsBig(op->result(i))) big_.insert(op->result(i));
+      }
+      if (CarriesBig(*op)) {
+        for (int i = 0; i < op->num_results(); ++i) {
+          if (IsTile(op->result(i))) big_.insert(op->result(i));
+        }
+        continue;
       }
       if (!TakesBig(*op)) continue;
       if (IsStore(*op)) {
@@ -241,6 +262,15 @@ class BlockSlicer {
         if (!IsBig(op->result(0))) {
           why_not_[op] = Choose(op, op->operand(0), {static_cast<int>(ir::ReduceOp(op).dim())}, &sink);
         }
+        if (sink) {
+          sinks_.push_back(*std::move(sink));
+          carried_.insert(op);
+          continue;
+        }
+      }
+      if (IsPlainProduct(*op) && options_.carried > 0 && !IsBig(op->result(0))) {
+        std::optional<Sink> sink;
+        why_not_[op] = Choose(op, op->operand(0), {op->operand(0)->type().rank() - 1}, &sink);
         if (sink) {
           sinks_.push_back(*std::move(sink));
           carried_.insert(op);
@@ -361,6 +391,14 @@ class BlockSlicer {
     if (IsDoneOnce(sink) || IsDoneOnce(loop.sinks.back())) return false;
     bool shares = false;
     for (const auto& [load, dim] : LoadsOf(loop)) shares = shares || sink.cone->Makes({load->result(0), dim});
+    for (const SliceSink& before : loop.sinks) {
+      for (const SliceNest& nest : sink.cone->nests()) {
+        const SliceNest* other = before.cone->NestOf(*nest.loop);
+        if (other == nullptr) continue;
+        if (!AreOneNest(nest, *other)) return false;
+        shares = true;
+      }
+    }
     if (!shares) return false;
     for (const SliceSink& before : loop.sinks) {
       for (const Op* op = before.op->next(); op != sink.op->next(); op = op->next()) {
@@ -371,6 +409,16 @@ class BlockSlicer {
     SliceLoop both = loop;
     both.sinks.push_back(sink);
     return WhyNotInOneLoop(both).empty();
+  }
+
+  // Slices go the same way through both.
+  static bool AreOneNest(const SliceNest& a, const SliceNest& b) {
+    for (const auto& [number, dim] : a.dims) {
+      const auto other = b.dims.find(number);
+      if (b.whole.contains(number) || (other != b.dims.end() && other->second != dim)) return false;
+    }
+    return std::none_of(b.dims.begin(), b.dims.end(),
+                        [&](const auto& carried) { return a.whole.contains(carried.first); });
   }
 
   static bool IsDoneOnce(const SliceSink& sink) { return IsOrdered(*sink.op) || sink.cone->once() != nullptr; }
@@ -425,22 +473,38 @@ class BlockSlicer {
           return absl::StrCat(sink.cone->once()->info()->mnemonic, " would be done twice");
       }
     }
-    for (const Op* load : *block_) {
-      const auto it = last.find(load);
-      if (it == last.end() || once.contains(load)) continue;  // that one is where it may be: IsRightBefore
-      for (const Op* op = load->next(); op != loops[it->second].place(); op = op->next()) {
-        const auto sink = loop_of.find(op);
-        if (sink != loop_of.end() && sink->second == it->second) continue;  // seen above
-        const auto in_place = once.find(op);
-        if (in_place != once.end() && in_place->second == it->second) continue;  // so was that
-        if (!LetsPass(*op) && !SliceOrder::ReadsOwn(*load)) {
-          return absl::StrCat("the load at ", Where(*load), " would be done behind the ", op->info()->mnemonic, " at ",
-                              Where(*op));
+    for (const Op* at : *block_) {
+      const Op* end = ir::ForOp::Is(at) ? at->region(0)->back() : nullptr;
+      // Of a loop that is done for each slice, what its body loads.
+      for (const Op* load = end == nullptr ? at : at->region(0)->front(); load != end; load = load->next()) {
+        const auto it = last.find(load);
+        // One that is done once is where it may be: IsRightBefore.
+        if (it != last.end() && !once.contains(load)) {
+          std::string why = WhyNotMoved(*load, *at, it->second, loops, loop_of, once);
+          if (!why.empty()) return why;
         }
-        if (MustFollow(*op, *load)) {
-          return absl::StrCat("the store at ", Where(*op), " may overwrite what the load at ", Where(*load),
-                              " reads, and it is read again");
-        }
+        if (end == nullptr) break;
+      }
+    }
+    return "";
+  }
+
+  // The load, which is done at `at`, goes to the place of this loop.
+  using Numbers = absl::flat_hash_map<const Op*, size_t>;
+  std::string WhyNotMoved(const Op& load, const Op& at, size_t loop, const std::vector<SliceLoop>& loops,
+                          const Numbers& loop_of, const Numbers& once) {
+    for (const Op* op = at.next(); op != loops[loop].place(); op = op->next()) {
+      const auto sink = loop_of.find(op);
+      if (sink != loop_of.end() && sink->second == loop) continue;  // seen before
+      const auto in_place = once.find(op);
+      if (in_place != once.end() && in_place->second == loop) continue;  // so was that
+      if (!LetsPass(*op) && !SliceOrder::ReadsOwn(load)) {
+        return absl::StrCat("the load at ", Where(load), " would be done behind the ", op->info()->mnemonic, " at ",
+                            Where(*op));
+      }
+      if (MustFollow(*op, load)) {
+        return absl::StrCat("the store at ", Where(*op), " may overwrite what the load at ", Where(load),
+                            " reads, and it is read again");
       }
     }
     return "";
@@ -458,14 +522,20 @@ class BlockSlicer {
     return follows;
   }
 
-  bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
+  bool Precedes(const Op& a, const Op& b) const { return position_.at(AtOf(a)) < position_.at(AtOf(b)); }
+  // The operation of the block that it is, or stands in.
+  const Op* AtOf(const Op& op) const {
+    const Op* at = &op;
+    while (at->block() != block_) at = at->parent();
+    return at;
+  }
 
   // Loads that slices cannot do later or again, as what follows may overwrite what they read.
   void NoteBlocked(const std::vector<SliceLoop>& loops) {
     for (const SliceLoop& loop : loops) {
       for (const auto& [load, dim] : LoadsOf(loop)) {
         const bool is_noted = std::find(blocked_.begin(), blocked_.end(), load) != blocked_.end();
-        if (is_noted || IsOrdered(*load) || SliceOrder::ReadsOwn(*load)) continue;
+        if (is_noted || load->block() != block_ || IsOrdered(*load) || SliceOrder::ReadsOwn(*load)) continue;
         for (const Op* op = load->next(); op != nullptr; op = op->next()) {
           if (!MustFollow(*op, *load) || SliceOrder::SameElements(*op, *load)) continue;
           blocked_.push_back(const_cast<Op*>(load));
@@ -482,6 +552,9 @@ class BlockSlicer {
       Remark(*sink.op,
              absl::StrCat(sink.op->info()->mnemonic, ": ", type.ToString(), " in a loop over ", loop.slices,
                           " slices along dimension ", sink.dim, loop.sinks.size() > 1 ? ", with others" : ""));
+      for (const SliceNest& nest : sink.cone->nests())
+        Remark(*nest.loop,
+               absl::StrCat(nest.loop->info()->mnemonic, ": it is done for each of ", loop.slices, " slices"));
     }
   }
 
@@ -506,8 +579,12 @@ class BlockSlicer {
 SliceOptions SlicesFor(int num_warps, int64_t shared_bytes) {
   const int64_t threads = 32 * (num_warps > 0 ? num_warps : tuning::kMaxWarps);
   const int64_t exchange = threads * tuning::kSliceRegisters * tuning::kExchangeBytes;
-  return {threads * tuning::kTileRegisters, threads * tuning::kSliceRegisters,
-          std::max<int64_t>(0, shared_bytes - exchange), threads * tuning::kWalkRegisters};
+  const int64_t most = std::min<int64_t>(Target::kThreadRegisters, Target::kRegisters / threads);
+  return {.limit = threads * tuning::kTileRegisters,
+          .slice = threads * tuning::kSliceRegisters,
+          .shared_bytes = std::max<int64_t>(0, shared_bytes - exchange),
+          .carried = threads * most * 3 / 4,
+          .walk = threads * tuning::kWalkRegisters};
 }
 
 namespace {
@@ -550,8 +627,11 @@ int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* f
   });
   int loops = 0;
   for (Block* block : blocks) {
+    // It went with a loop that is done for each slice.
+    if (block->function() != function) continue;
     if (options.walk < options.limit && GoesOverTiles(*block)) {
-      const SliceOptions smaller = {options.walk, std::min(options.slice, options.walk), options.shared_bytes};
+      const SliceOptions smaller = {
+          .limit = options.walk, .slice = std::min(options.slice, options.walk), .shared_bytes = options.shared_bytes};
       BlockSlicer walk(smaller, module, block, trace, false);
       if (walk.IsOneLoop()) {
         loops += walk.Run();
@@ -560,7 +640,8 @@ int SliceBlocks(const SliceOptions& options, ir::Module* module, ir::Function* f
     }
     BlockSlicer within(options, module, block, trace, false), carried(options, module, block, trace, true);
     const std::optional<int64_t> once = within.Loaded(), again = carried.Loaded();
-    const bool is_less = once.has_value() && (!again.has_value() || *once < *again);
+    const bool is_less =
+        once.has_value() && (!again.has_value() || *once < *again || (*once == *again && within.HasNests()));
     BlockSlicer& slicer = is_less ? within : carried;
     loops += slicer.Run();
     blocked->insert(blocked->end(), slicer.blocked().begin(), slicer.blocked().end());
@@ -614,7 +695,7 @@ int Slice(const SliceOptions& options, ir::Module* module, ir::Function* functio
 }
 
 bool SliceBlock(int64_t words, ir::Module* module, ir::Block* block, Trace* trace) {
-  const SliceOptions options = {words, words, 0};
+  const SliceOptions options = {.limit = words, .slice = words};
   BlockSlicer slicer(options, module, block, trace, false);
   return slicer.IsOneLoop() && slicer.Run() == 1;
 }

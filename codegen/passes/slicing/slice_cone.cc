@@ -11,6 +11,8 @@
 #include "codegen/analysis/view_dim.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/slicing/slice_carry.h"
+#include "codegen/passes/slicing/slice_nest.h"
+#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -23,7 +25,9 @@ using ir::Value;
 constexpr int kDeepest = 1000;       // operations in a chain
 constexpr int64_t kWholeLine = 128;  // bytes that should be neighbours
 constexpr int64_t kWholeOperands = 2;
-constexpr int kCostOfCut = 16;  // a tile goes through shared memory in every iteration
+constexpr int kCostOfCut = 16;        // a tile goes through shared memory in every iteration
+constexpr int64_t kLeastDepth = 256;  // bits along K that an instruction takes
+constexpr int64_t kAgain = 16;  // a tile that is computed again for each slice takes so small a part of the registers
 constexpr int kCostOfScan = 4;  // each iteration waits for the one before, and adds up its slice once more
 
 // The tile's dimension whose elements are neighbours in memory; of pointers, the last one probably.
@@ -43,6 +47,15 @@ int FastestDim(const Op& access, int rank) {
   return rank - 1;
 }
 
+// Slices have no two neighbours that share a byte.
+bool HasHalfBytes(ir::Type type, int dim, int64_t slices) {
+  if (type.element().is_pointer() || !ir::IsSubByte(type.elem())) return false;
+  for (int d = 0; d < type.rank(); ++d) {
+    if (type.shape()[static_cast<size_t>(d)] / (d == dim ? slices : 1) % 2 == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool IsFreeTile(const Value* v) {
@@ -50,6 +63,8 @@ bool IsFreeTile(const Value* v) {
   const RegisterRule rule = RuleOf(*v->def()).registers;
   return rule == RegisterRule::kNone || rule == RegisterRule::kRepeat;
 }
+
+bool IsPlainProduct(const Op& op) { return op.info()->family == ir::Family::kMma && op.num_operands() == 3; }
 
 bool IsRightBefore(const Op& access, const Op& sink) {
   if (access.block() != sink.block()) return false;
@@ -78,6 +93,13 @@ std::string SliceCone::Add(const Op& sink, int dim) {
       accumulators_ = words * slices_;
     }
     if (sink.operand(0)->type().shape()[static_cast<size_t>(dim)] < slices_) why = "the reduced dimension is short";
+  } else if (IsPlainProduct(sink)) {
+    const ir::Type left = sink.operand(0)->type();
+    dims = {dim, dim - 1, kWhole};
+    turn_ = Turn::kForward;
+    accumulators_ = RegistersOf(sink.result(0)->type());
+    if (left.shape()[static_cast<size_t>(dim)] / slices_ * ir::MemoryBits(left.elem()) < kLeastDepth)
+      why = "slices would be shorter than what an instruction multiplies";
   } else {
     why = OperandDims(sink, dim, slices_, &dims);
     CountAccess(sink, dim);
@@ -85,7 +107,7 @@ std::string SliceCone::Add(const Op& sink, int dim) {
   if (!why.empty()) return absl::StrCat(sink.info()->mnemonic, ": ", why);
   why = NeedOperands(sink, dims, 0);
   for (const SliceKey& key : made_) {
-    if (!IsCut(key)) ops_.insert(key.first->def());
+    if (!IsCut(key) && key.first->def() != nullptr) ops_.insert(key.first->def());
   }
   return why;
 }
@@ -93,7 +115,10 @@ std::string SliceCone::Add(const Op& sink, int dim) {
 int64_t SliceCone::held() const {
   int64_t words = accumulators_;
   for (const SliceKey& key : made_) {
-    if (!IsCut(key) && IsAccessOfMemory(*key.first->def())) words += RegistersOf(key.first->type());
+    const Op* def = key.first->def();
+    // What loops hold is counted already.
+    if (def == nullptr || def->block() != scope_.block) continue;
+    if (!IsCut(key) && IsAccessOfMemory(*def)) words += RegistersOf(key.first->type());
   }
   return words;
 }
@@ -101,6 +126,9 @@ int64_t SliceCone::held() const {
 std::string SliceCone::NeedOperands(const Op& op, const std::vector<int>& dims, int depth) {
   for (int i = 0; i < op.num_operands(); ++i) {
     const Value* v = op.operand(i);
+    if (!IsTile(v) || dims[static_cast<size_t>(i)] == kWhole) {
+      if (std::string why = NeedWhole(v); !why.empty()) return why;
+    }
     if (!IsTile(v)) continue;
     const int dim = dims[static_cast<size_t>(i)];
     if (dim == kWhole) {
@@ -119,6 +147,7 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
   const SliceKey key{v, dim};
   if (known_.contains(key)) return "";
   if (v->type().shape()[static_cast<size_t>(dim)] < slices_) return "a dimension is too short for so many slices";
+  if (HasHalfBytes(v->type(), dim, slices_)) return "elements of half a byte would stand alone";
   const size_t made = made_.size();
   const int64_t largest = largest_, accumulators = accumulators_;
   const int cost = cost_;
@@ -126,7 +155,7 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
   const Op* once = once_;
   std::string why = Make(v, dim, depth);
   if (!why.empty()) {
-    if (scope_.big->contains(v)) return why;
+    if (scope_.big->contains(v) || NestAround(*v) != nullptr) return why;
     // Products read stages of copies, and read them whole.
     if (v->def() != nullptr && IsGpuOp(v->def(), GpuOpcode::kCopyAhead))
       return "its tile is copied ahead for a product";
@@ -142,7 +171,8 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
     cost_ = cost + kCostOfCut;
     cut_.insert(key);
   }
-  known_.insert(key);
+  // A loop carries it: it was needed for itself.
+  if (!known_.insert(key).second) return "";
   made_.push_back(key);
   if (!cut_.contains(key) && !IsFreeTile(v)) largest_ = std::max(largest_, RegistersOf(v->type()));
   return "";
@@ -150,15 +180,22 @@ std::string SliceCone::Need(const Value* v, int dim, int depth) {
 
 std::string SliceCone::Make(const Value* v, int dim, int depth) {
   const Op* def = v->def();
+  const SliceNest* nest = NestAround(*v);
+  if (scope_.through_loops && def != nullptr && def->block() == scope_.block && ir::ForOp::Is(def))
+    return MakeCarried(*def, v->index(), dim, depth);
+  if (def == nullptr && nest != nullptr)
+    return MakeCarried(*nest->loop, ir::CarryingLoop(*nest->loop).carried_by(v), dim, depth);
   if (def == nullptr) return "a loop carries a tile";
   if (scope_.sinks->contains(def)) return "a result of a reduction is whole";
   if (depth > kDeepest) return "the chain of operations is too long";
-  if (IsAccessOfMemory(*def) && def->block() != scope_.block) return "a tile is loaded outside of the loop";
+  if (IsAccessOfMemory(*def) && def->block() != scope_.block && nest == nullptr)
+    return "a tile is loaded outside of the loop";
   std::vector<int> dims;
   if (std::string why = OperandDims(*def, dim, slices_, &dims); !why.empty()) {
     return absl::StrCat(def->info()->mnemonic, ": ", why);
   }
   if (ScansAlong(*def, dim)) {
+    if (nest != nullptr) return "a scan in a loop goes on from slice to slice";
     if (std::string why = MakeScan(*def, dim); !why.empty()) return why;
   }
   if (IsAccessOfMemory(*def)) {
@@ -166,6 +203,59 @@ std::string SliceCone::Make(const Value* v, int dim, int depth) {
     CountAccess(*def, dim);
   }
   return NeedOperands(*def, dims, depth);
+}
+
+std::string SliceCone::MakeCarried(const Op& loop, int number, int dim, int depth) {
+  if (depth > kDeepest) return "the chain of operations is too long";
+  const ir::CarryingLoop carrying(loop);
+  if (NestOf(loop) == nullptr) {
+    std::string why = WhyNotNest(loop);
+    for (int i = 0; i < loop.num_results(); ++i) {
+      const Value* result = loop.result(i);
+      const bool other = result->has_uses() && !result->type().is_token() && !scope_.big->contains(result);
+      if (why.empty() && other) why = "it carries more than tiles in slices";
+    }
+    if (!why.empty()) return absl::StrCat(loop.info()->mnemonic, ": ", why);
+    // Others of its results may be made in the same loop.
+    accumulators_ += WordsOfNest(loop);
+    nests_.push_back({.loop = &loop, .dims = {}, .whole = {}});
+  }
+  SliceNest& nest = *const_cast<SliceNest*>(NestOf(loop));
+  if (nest.whole.contains(number)) return "a tile that a loop carries is needed whole";
+  const auto [it, fresh] = nest.dims.try_emplace(number, dim);
+  if (!fresh) return it->second == dim ? "" : "slices of what a loop carries go along two dimensions";
+  if (std::string why = Need(carrying.init(number), dim, depth + 1); !why.empty()) return why;
+  return Need(carrying.next(number), dim, depth + 1);
+}
+
+const SliceNest* SliceCone::NestOf(const Op& loop) const {
+  const auto it = std::find_if(nests_.begin(), nests_.end(), [&](const SliceNest& n) { return n.loop == &loop; });
+  return it == nests_.end() ? nullptr : &*it;
+}
+
+SliceNest* SliceCone::NestAround(const Value& v) {
+  for (SliceNest& nest : nests_) {
+    if (StandsIn(v, *nest.loop->region(0))) return &nest;
+  }
+  return nullptr;
+}
+
+std::string SliceCone::NeedWhole(const Value* v) {
+  SliceNest* nest = NestAround(*v);
+  if (nest == nullptr || v->type().is_token() || !whole_.insert(v).second) return "";
+  if (RegistersOf(v->type()) > scope_.limit / kAgain) return "an operation in a loop needs all of a large tile";
+  if (v->def() == nullptr) {
+    const ir::CarryingLoop carrying(*nest->loop);
+    const int number = carrying.carried_by(v);
+    if (number < 0) return "";
+    if (nest->dims.contains(number)) return "a tile that a loop carries is needed whole";
+    nest->whole.insert(number);
+    return NeedWhole(carrying.next(number));
+  }
+  for (int i = 0; i < v->def()->num_operands(); ++i) {
+    if (std::string why = NeedWhole(v->def()->operand(i)); !why.empty()) return why;
+  }
+  return "";
 }
 
 bool SliceCone::GoBy(Turn turn) {

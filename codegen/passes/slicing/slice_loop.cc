@@ -7,11 +7,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/reduce_body.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/slicing/slice_carry.h"
+#include "codegen/passes/slicing/slice_nest.h"
 #include "codegen/target/decisions.h"
 #include "ir/bits.h"
 #include "ir/create_like.h"
+#include "ir/loops.h"
 #include "ir/op_views.h"
 #include "ir/ops.h"
 
@@ -41,6 +44,7 @@ struct Carried {
   }
   Values Init(ir::Builder& b) const {
     if (totals) return totals->Init(b);
+    if (IsPlainProduct(*op)) return {op->operand(2)};
     Values init;
     for (size_t i = 0; i < types.size(); ++i) {
       ir::Scalar start = ir::FoldOp(op).identities()[i];
@@ -75,6 +79,10 @@ std::vector<Carried> CarriedBy(ir::TypeContext& types, const SliceLoop& loop) {
       add({.op = scan, .totals = Totals(*scan, loop.slices, std::move(totals)), .types = {}});
     }
     if (sink.is_store()) continue;
+    if (IsPlainProduct(*sink.op)) {
+      add({.op = sink.op, .totals = std::nullopt, .types = ir::ResultTypesOf(*sink.op)});
+      continue;
+    }
     if (!CarriesElements(*sink.op)) {
       add({.op = sink.op, .totals = Totals(*sink.op, loop.slices, ir::ResultTypesOf(*sink.op)), .types = {}});
       continue;
@@ -110,6 +118,10 @@ class Body {
     }
     // What a reduction of an earlier loop gave is whole, too, under another name.
     if (cone == nullptr || cone->IsCut(key)) return made_[key] = Cut(v, dim);
+    if (ir::ForOp::Is(v->def())) {
+      WriteNest(*v->def());
+      return made_[key];
+    }
     const Op& def = *v->def();
     if (def.opcode() == Opcode::kIota) return made_[key] = Iota(v);
     if (def.opcode() == Opcode::kAssume) return made_[key] = Assume(def, dim);
@@ -152,18 +164,125 @@ class Body {
     SetNext(carried, {carried.starts_neutral() ? sums[0] : Choose(b_, IsZero(b_, iteration_), parts[0], sums[0])});
   }
 
+  void Multiply(const SliceSink& sink) {
+    const Op& product = *sink.op;
+    const Carried& carried = CarriedFor(product);
+    Value *lhs = Of(product.operand(0), sink.dim), *rhs = Of(product.operand(1), sink.dim - 1);
+    const Op* part = Copy(b_, product, {lhs, rhs, carried.Of(carried_)[0]}, ir::ResultTypesOf(product));
+    SetNext(carried, {part->result(0)});
+  }
+
   // Carried values, for the next iteration.
   const Values& next() const { return next_; }
 
   // Tokens of all that the loop loads.
   Values LoadTokens() const {
     Values tokens;
-    for (const auto& [load, done] : loads_) tokens.push_back(done);
+    for (const auto& [load, done] : loads_) {
+      // A loop inside has one for all that it loads.
+      if (tokens.empty() || tokens.back() != done) tokens.push_back(done);
+    }
     return tokens;
   }
   Value* Join(const Values& tokens) { return tokens.size() == 1 ? tokens[0] : op::JoinTokens(b_, tokens); }
 
  private:
+  // --- loops that are done for each slice (slice_nest.h)
+
+  // What it carries, for all sinks.
+  SliceNest NestOf(const Op& loop) const {
+    SliceNest all;
+    for (const SliceSink& sink : loop_.sinks) {
+      const SliceNest* nest = sink.cone->NestOf(loop);
+      if (nest == nullptr) continue;
+      all.dims.insert(nest->dims.begin(), nest->dims.end());
+      all.whole.insert(nest->whole.begin(), nest->whole.end());
+    }
+    return all;
+  }
+
+  void WriteNest(const Op& nested) {
+    const ir::CarryingLoop loop(nested);
+    const SliceNest nest = NestOf(nested);
+    MakeBefore(*loop.body());
+    Values init;
+    for (const auto& [number, dim] : nest.dims) init.push_back(Of(loop.init(number), dim));
+    for (int number : nest.whole) init.push_back(loop.init(number));
+    init.push_back(op::MakeToken(b_));
+    const absl::flat_hash_map<SliceKey, Value*> made = made_;
+    std::vector<std::pair<const Op*, Value*>> before;
+    std::swap(loads_, before);
+    const auto [from, to, step] = ir::BoundsOf(ir::ForOp(&nested));
+    const bool is_unsigned = ir::ForOp(&nested).unsigned_cmp();
+    nest_ = loop.body();
+    const auto body = [&](Value* index, const Values& now) {
+      whole_[loop.index()] = index;
+      size_t i = 0;
+      for (const auto& [number, dim] : nest.dims) made_[{loop.arg(number), dim}] = now[i++];
+      for (int number : nest.whole) whole_[loop.arg(number)] = now[i++];
+      Values next;
+      for (const auto& [number, dim] : nest.dims) next.push_back(Of(loop.next(number), dim));
+      for (int number : nest.whole) next.push_back(Whole(loop.next(number)));
+      Values tokens = LoadTokens();
+      tokens.push_back(now.back());
+      next.push_back(Join(tokens));
+      return next;
+    };
+    const Values out = op::For(b_, from, to, step, init, body, is_unsigned);
+    TakeAnnotations(nested, out.back()->def());
+    nest_ = nullptr;
+    whole_.clear();
+    // What the body made is there in the body only.
+    made_ = made;
+    size_t i = 0;
+    for (const auto& [number, dim] : nest.dims) made_[{loop.result(number), dim}] = out[i++];
+    std::swap(loads_, before);
+    for (const auto& [load, token] : before) loads_.emplace_back(load, out.back());
+  }
+
+  void TakeAnnotations(const Op& from, Op* to) {
+    to->loc = from.loc;
+    to->pos = from.pos;
+    for (const ir::Annotation* a = from.annotations(); a != nullptr; a = a->next)
+      b_.module()->Annotate(to, *a->info, a->value);
+  }
+
+  // Slices of what the body takes from outside.
+  void MakeBefore(Block& body) {
+    ir::Walk(&body, [&](Op* inside) {
+      for (int i = 0; i < inside->num_operands(); ++i) {
+        Value* v = inside->operand(i);
+        if (!IsTile(v) || StandsIn(*v, body)) continue;
+        for (int dim = 0; dim < v->type().rank(); ++dim) {
+          const SliceKey key{v, dim};
+          const bool made = std::any_of(loop_.sinks.begin(), loop_.sinks.end(),
+                                        [&](const SliceSink& sink) { return sink.cone->Makes(key); });
+          if (made) Of(v, dim);
+        }
+      }
+    });
+  }
+
+  // A value that is not sliced: one of the body is computed once more in the loop that is written for it.
+  Value* Whole(Value* v) {
+    if (nest_ == nullptr || !StandsIn(*v, *nest_)) return v;
+    if (const auto it = whole_.find(v); it != whole_.end()) return it->second;
+    if (v->type().is_token()) {
+      const Values outer = OuterTokens(v, *nest_);
+      return whole_[v] = outer.empty() ? op::MakeToken(b_) : Join(outer);
+    }
+    const Op& def = *v->def();
+    Values operands;
+    for (int i = 0; i < def.num_operands(); ++i) operands.push_back(Whole(def.operand(i)));
+    Op* copy = Copy(b_, def, operands, ir::ResultTypesOf(def));
+    if (def.num_regions() > 0) CopyBody(b_, def, copy);
+    for (int i = 0; i < def.num_results(); ++i) {
+      if (!def.result(i)->type().is_token()) whole_[def.result(i)] = copy->result(i);
+    }
+    if (IsAccessOfMemory(def)) loads_.emplace_back(&def, ir::AccessOp(copy).result_token());
+    return whole_.at(v);
+  }
+
   const Carried& CarriedFor(const Op& op) const {
     return *std::find_if(carries_.begin(), carries_.end(), [&](const Carried& c) { return c.op == &op; });
   }
@@ -220,7 +339,7 @@ class Body {
     Values operands;
     for (int i = 0; i < def.num_operands(); ++i) {
       const int d = dims[static_cast<size_t>(i)];
-      operands.push_back(d == kWhole ? def.operand(i) : Of(def.operand(i), d));
+      operands.push_back(d == kWhole ? Whole(def.operand(i)) : Of(def.operand(i), d));
     }
     if (view != nullptr && view->type().is_view()) SliceView(def, dim, &operands);
     if (view != nullptr && !view->type().is_view()) MoveTensor(def, dim, &operands);
@@ -388,6 +507,8 @@ class Body {
   Values next_;
   absl::flat_hash_map<SliceKey, Value*> made_;
   std::vector<std::pair<const Op*, Value*>> loads_;
+  const Block* nest_ = nullptr;                      // the body of the loop that is being written once more
+  absl::flat_hash_map<const Value*, Value*> whole_;  // its values
 };
 
 }  // namespace
@@ -395,10 +516,20 @@ class Body {
 std::vector<std::pair<const Op*, int>> LoadsOf(const SliceLoop& loop) {
   std::vector<std::pair<const Op*, int>> loads;
   absl::flat_hash_set<SliceKey> seen;
+  absl::flat_hash_set<const Op*> known;
   for (const SliceSink& sink : loop.sinks) {
     for (const SliceKey& key : sink.cone->made()) {
-      if (sink.cone->IsCut(key) || !IsAccessOfMemory(*key.first->def()) || !seen.insert(key).second) continue;
-      loads.emplace_back(key.first->def(), key.second);
+      const Op* def = key.first->def();
+      if (def == nullptr || sink.cone->IsCut(key) || !IsAccessOfMemory(*def) || !seen.insert(key).second) continue;
+      loads.emplace_back(def, key.second);
+      known.insert(def);
+    }
+  }
+  for (const SliceSink& sink : loop.sinks) {
+    for (const SliceNest& nest : sink.cone->nests()) {
+      for (const Op* op : *nest.loop->region(0)) {
+        if (IsAccessOfMemory(*op) && known.insert(op).second) loads.emplace_back(op, kWhole);
+      }
     }
   }
   return loads;
@@ -433,6 +564,8 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
     for (const SliceSink& sink : loop->sinks) {
       if (sink.is_store()) {
         tokens.push_back(body.Store(sink, waits));
+      } else if (IsPlainProduct(*sink.op)) {
+        body.Multiply(sink);
       } else {
         body.Reduce(sink);
       }
@@ -446,6 +579,7 @@ void WriteLoop(ir::Module* module, SliceLoop* loop, const SliceWaits& waits) {
   loop->done = out.back();
 
   for (const Carried& c : carries) {
+    if (IsPlainProduct(*c.op)) c.op->result(0)->ReplaceAllUsesWith(c.Of(out)[0]);
     if (c.op->opcode() != Opcode::kReduce) continue;
     Values results = c.Of(out);
     if (c.totals) {

@@ -17,13 +17,13 @@
 
 namespace tile::codegen {
 
-// A store, an update or a reduce that is done in slices.
+// A store, an update, a reduce, or a matrix product along K, that is done in slices.
 struct SliceSink {
   ir::Op* op = nullptr;
-  int dim = 0;  // of the tile that is stored or reduced
+  int dim = 0;  // of the tile that is stored, reduced, or the left factor
   SliceCone* cone = nullptr;
   // Memory is written, or updated.
-  bool is_store() const { return op->opcode() != ir::Opcode::kReduce; }
+  bool is_store() const { return op->opcode() != ir::Opcode::kReduce && !IsPlainProduct(*op); }
 };
 
 struct SliceLoop {

@@ -5,7 +5,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/analysis/slice_dims.h"
+#include "codegen/passes/slicing/slice_nest.h"
 #include "codegen/passes/unused.h"
+#include "ir/op_views.h"
 
 namespace tile::codegen {
 namespace {
@@ -66,16 +68,28 @@ class Writer {
     }
     RemoveUnused();
     // The last first: what it loads may have served for the addresses of another.
+    for (Op*& load : loads) load = const_cast<Op*>(AtOf(*load));
     std::sort(loads.begin(), loads.end(), [&](const Op* a, const Op* b) { return Precedes(*b, *a); });
+    loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
     for (Op* load : loads) {
       // Unless somebody also uses it whole.
-      if (!load->result(0)->has_uses()) EraseLoad(module_, load);
+      if (ir::ForOp::Is(load)) {
+        EraseNest(module_, load);
+      } else if (!load->result(0)->has_uses()) {
+        EraseLoad(module_, load);
+      }
       RemoveUnused();
     }
   }
 
  private:
   bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
+  // The operation of the block that it is, or stands in.
+  const Op* AtOf(const Op& op) const {
+    const Op* at = &op;
+    while (at->block() != block_) at = at->parent();
+    return at;
+  }
 
   // The loops in front of the operation that load what it waits for.
   std::vector<SliceLoop*> LoopsBefore(const Op& op,
@@ -84,8 +98,7 @@ class Writer {
     std::vector<SliceLoop*> out;
     const auto it = waits_for.find(&op);
     if (it == waits_for.end()) return out;
-    const Op* at = &op;
-    while (at->block() != block_) at = at->parent();
+    const Op* at = AtOf(op);
     for (const Op* load : it->second) {
       for (SliceLoop* loop : loops_with.at(load)) {
         const bool before = loop->place() == at || Precedes(*loop->place(), *at);

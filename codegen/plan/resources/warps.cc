@@ -26,6 +26,9 @@ constexpr int64_t kVectorBits = 128;  // that a thread loads at once
 // elements or more (columns of 128 x 4 f32, 128 blocks, H200, 1 to 16 warps: 72, 24, 21, 19, 20 us; of 64 x 64 4.0, 3.4, 3.1, 2.9, 3.3).
 constexpr int kWarpsAddingDown = 8;
 constexpr int64_t kElementsAddedDown = 2;
+// Elements of 8 bits that four warps load for a product, in a thread. Loads that may be byte by byte take a register each before they are packed:
+// with 256 of e4m3 (64 x 256 and 256 x 64) a thread spills 11 kB.
+constexpr int64_t kBytesOfFewWarps = 192;
 
 // The loop is a condition: it has one iteration or none.
 bool IsCondition(const ir::Op& loop, Facts* facts) {
@@ -184,6 +187,8 @@ class Held {
       }
       // Constants are made where they are used; what is fetched ahead is in shared memory.
       if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
+      if (op->info()->is_load() && ir::MemoryBits(op->result(0)->type().elem()) <= 8)
+        bytes_ += ElementsOf(op->result(0)->type());
       for (int i = 0; i < op->num_results(); ++i) {
         elements_ = std::max(elements_, std::min(registers.Of(op->result(i)), ElementsOf(op->result(i)->type())));
         if (registers.Of(op->result(i)) <= largest_ || (multiplies && registers.ServesStore(op->result(i)))) continue;
@@ -263,7 +268,7 @@ class Held {
   // Four warps of a block wait for what they load, while those of another block multiply it.
   bool IsBesideOthers(int warps) const {
     return warps == 4 && only_loads_ && !comes_ahead_ && HoldsData(warps) &&
-           elements_ <= 32 * tuning::kElementsOfFewWarps * warps;
+           elements_ <= 32 * tuning::kElementsOfFewWarps * warps && bytes_ <= 32 * kBytesOfFewWarps * warps;
   }
 
   // Rows are whole in a warp, while registers last.
@@ -281,6 +286,7 @@ class Held {
   LiveRegisters live_;
   int64_t largest_ = 0;   // registers of 32 bits, in all threads, of one tile
   int64_t elements_ = 0;  // of the tile with most; of addresses those that a thread keeps
+  int64_t bytes_ = 0;     // elements of up to 8 bits that are loaded, all together
   std::string largest_type_;
   int64_t loaded_ = 0;  // the same of what a loop loads, where that is less
   std::vector<const ir::Op*> products_;
