@@ -38,6 +38,8 @@ inline constexpr uint64_t kComputedSeeds = 4000000;
 inline constexpr uint64_t kFlatSeeds = 5000000;
 // From this seed on blocks keep the right factor of a product, and use its result turned, as gradients of attention do.
 inline constexpr uint64_t kKeptSeeds = 6000000;
+// From this seed on they are loops of products with block scales (tests/fuzz/random_scaled.cc).
+inline constexpr uint64_t kScaledSeeds = 7000000;
 
 struct RandomOptions {
   uint64_t seed = 0;
@@ -52,6 +54,7 @@ enum class Fill : uint8_t {
   kBits,   // any bits, edge values often
   kSmall,  // whole numbers from -4 to 4
   kTiny,   // from -2 to 2
+  kScale,  // 1, 2 and 4
   kZero,
   kUnwritten,  // a pattern; the program does not read it
 };
