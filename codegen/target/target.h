@@ -30,11 +30,12 @@ enum Feature : uint32_t {
   kCluster = 1 << 10,
   kTma = 1 << 11,
   kWgmma = 1 << 12,
-  kTf32Convert = 1 << 13,  // cvt to tf32 to the nearest even, and toward zero
-  kMaxOfThree = 1 << 14,   // of integers in one instruction, of floats in two
-  kTcgen05 = 1 << 15,      // products with sums in tensor memory
-  kTcgen05I8 = 1 << 16,    // of 8-bit integers, too
-  kF32Pairs = 1 << 17,     // add, sub, mul and fma of two f32 in one instruction
+  kTf32Convert = 1 << 13,    // cvt to tf32 to the nearest even, and toward zero
+  kMaxOfThree = 1 << 14,     // of integers in one instruction, of floats in two
+  kTcgen05 = 1 << 15,        // products with sums in tensor memory
+  kTcgen05I8 = 1 << 16,      // of 8-bit integers, too
+  kF32Pairs = 1 << 17,       // add, sub, mul and fma of two f32 in one instruction
+  kBlockScaleMma = 1 << 18,  // mma.sync with scales of blocks along K
 };
 
 // Each has what the one before has. What only GPUs of one generation have, as wgmma, comes with their row.

@@ -74,6 +74,13 @@ struct Block {
   int64_t span = 0;  // elements of memory
 };
 
+// What a product with block scales multiplies: a scale serves so many elements along K.
+struct ScaledForm {
+  Elem data = Elem::kF8E4M3FN, scale = Elem::kF8E8M0FNU;
+  int64_t block = 32;
+};
+ScaledForm RandomScaledForm(Random& r);
+
 // How large whole numbers of the type may be so that all up to them can be represented.
 double LargestWhole(Elem e);
 bool Legal(Elem e, const Shape& shape);
@@ -113,11 +120,13 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool Carries() const { return options_.seed >= kCarriedSeeds; }
+  bool OfScaled() const { return options_.seed >= kScaledSeeds; }
+  bool Carries() const { return options_.seed >= kCarriedSeeds && !OfScaled(); }
   bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries(); }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();
   void ChooseElementsOfLoops();
+  void ChooseElementsOfScaled();
   void Declare();
   void AllocateShared();
   size_t EmitSteps();
@@ -156,6 +165,11 @@ class Generator {
   void StepMatrix();
   void StepScaled();
   void StepProductLoop();
+  // random_scaled.cc
+  struct ScaledMatrix;
+  ScaledMatrix PlaceScaled(Elem e, Fill fill, const Shape& tile, size_t depth, int64_t rounds, bool ragged);
+  Value* LoadScaled(const ScaledMatrix& m, Value* round);
+  void StepScaledLoop();
   void StoreProduct(Val x);
 
   // --- memory (random_memory.cc) ------------------------------------------------------------------------------------
@@ -222,6 +236,7 @@ class Generator {
   std::vector<Elem> elems_;
   // Of loops of products: the types of factors, and of the matrices that they come from.
   std::vector<Elem> factor_elems_, matrix_elems_;
+  ScaledForm scaled_;
   bool multiplies_ = false;
   std::vector<Val> pool_;
   std::vector<Value*> arrays_;  // parameter of each array

@@ -48,17 +48,9 @@ void Generator::StepMatrix() {
 
 // Scales of 1 and 2, so that all products and sums are whole.
 void Generator::StepScaled() {
-  static constexpr struct {
-    Elem data, scale;
-    int64_t group;
-  } kForms[] = {
-      {Elem::kF8E4M3FN, Elem::kF8E8M0FNU, 32}, {Elem::kF8E5M2, Elem::kF8E8M0FNU, 32},
-      {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 16}, {Elem::kF4E2M1FN, Elem::kF8E8M0FNU, 32},
-      {Elem::kF4E2M1FN, Elem::kF8E4M3FN, 16},
-  };
-  const auto& form = kForms[r_.Below(std::size(kForms))];
+  const ScaledForm form = RandomScaledForm(r_);
   const int64_t m = int64_t{1} << r_.In(0, 5), n = int64_t{1} << r_.In(0, 5), groups = int64_t{1} << r_.In(0, 2);
-  const int64_t k = groups * form.group, batch = r_.Percent(25) ? 2 : 0;
+  const int64_t k = groups * form.block, batch = r_.Percent(25) ? 2 : 0;
   const auto shape = [&](int64_t rows, int64_t columns) {
     return batch > 0 ? Shape{batch, rows, columns} : Shape{rows, columns};
   };

@@ -299,6 +299,10 @@ void Generator::Declare() {
   for (const Elem e : matrix_elems_) {
     array(absl::StrCat("tiny_", ir::ElemInfoOf(e).spelling), e, Role::kInput, Fill::kTiny, kMatrixElements);
   }
+  if (OfScaled()) {
+    array(absl::StrCat("scale_", ir::ElemInfoOf(scaled_.scale).spelling), scaled_.scale, Role::kInput, Fill::kScale,
+          kMatrixElements);
+  }
   for (const Elem e : elems_) {
     const std::string name = ir::ElemInfoOf(e).spelling;
     array("out_" + name, e, Role::kOutput, Fill::kUnwritten, 0);
@@ -364,7 +368,11 @@ size_t Generator::EmitSteps() {
   size_t last = 0;
   while (out_.steps < wanted && (options_.steps < 0 || out_.steps < options_.steps)) {
     last = pool_.size();
-    OfLoops() && (out_.steps == 0 || r_.Percent(30)) ? ProductLoop(this).Emit() : Step();
+    if (!OfLoops() || (out_.steps > 0 && !r_.Percent(30))) {
+      Step();
+    } else {
+      OfScaled() ? StepScaledLoop() : ProductLoop(this).Emit();
+    }
     ++out_.steps;
     if (ir::Op* op = b_.block()->back(); op != nullptr && op->num_results() > 0 && op->result(0)->type().is_tile()) {
       work_ += op->result(0)->type().num_elements();
@@ -413,7 +421,7 @@ RandomProgram Generator::Run() {
   for (int64_t& n : out_.grid) n = r_.Percent(50) ? 1 : r_.In(1, OfLoops() ? 2 : 3);
   if (OfLoops()) out_.grid[2] = 1;
   blocks_ = out_.grid[0] * out_.grid[1] * out_.grid[2];
-  OfLoops() ? ChooseElementsOfLoops() : ChooseElements();
+  OfScaled() ? ChooseElementsOfScaled() : OfLoops() ? ChooseElementsOfLoops() : ChooseElements();
   Declare();
   if (!OfLoops()) AllocateShared();
   ir::Function* f = out_.module->FindFunction("random");

@@ -40,6 +40,8 @@ inline constexpr uint64_t kFlatSeeds = 5000000;
 inline constexpr uint64_t kKeptSeeds = 6000000;
 // From this seed on programs begin with loops that carry large tiles, which are reduced or stored behind them (tests/fuzz/random_carried.cc).
 inline constexpr uint64_t kCarriedSeeds = 7000000;
+// From this seed on they are loops of products with block scales (tests/fuzz/random_scaled.cc).
+inline constexpr uint64_t kScaledSeeds = 8000000;
 
 struct RandomOptions {
   uint64_t seed = 0;
@@ -54,6 +56,7 @@ enum class Fill : uint8_t {
   kBits,   // any bits, edge values often
   kSmall,  // whole numbers from -4 to 4
   kTiny,   // from -2 to 2
+  kScale,  // 1, 2 and 4
   kZero,
   kUnwritten,  // a pattern; the program does not read it
 };

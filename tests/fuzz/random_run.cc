@@ -20,6 +20,7 @@ uint64_t RandomBits(Random& r, Elem e, Fill fill) {
   if (fill == Fill::kZero) return 0;
   if (fill == Fill::kTiny && ir::IsInt(e)) return static_cast<uint64_t>(r.In(-2, 2)) & mask;
   if (fill == Fill::kTiny) return ir::FromDouble(e, static_cast<double>(r.In(-2, 2)));
+  if (fill == Fill::kScale) return ir::FromDouble(e, r.Of({1.0, 2.0, 4.0}));
   if (fill == Fill::kSmall) return ir::FromDouble(e, static_cast<double>(r.In(-4, 4)));
   if (e == Elem::kTF32)
     return (r.Percent(50) ? r.Next() : ir::FromDouble(e, static_cast<double>(r.In(-9, 9)) / 4)) & 0xFFFFE000;

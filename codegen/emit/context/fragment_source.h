@@ -32,8 +32,7 @@ struct PartAlongK {
   int dim = 0;
   int64_t parts = 1, number = 0;
 };
-// The tile's registers, or those of a part, whose fragments the layout is then; through shared memory of the product. Elements of 8
-// bits and more.
+// The tile's registers, or those of a part, whose fragments the layout is then; through shared memory of the product.
 std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment,
                                                        const PartAlongK& part = {});
 

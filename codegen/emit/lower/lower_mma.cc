@@ -1,6 +1,7 @@
 // Matrix products, as passes/mma/choose_mma.h decided: by instructions that read stages or take fragments, or multiplied out.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -8,6 +9,7 @@
 #include "codegen/emit/mma/fragment_registers.h"
 #include "codegen/emit/mma/mma_fma.h"
 #include "codegen/emit/mma/mma_sync.h"
+#include "codegen/emit/mma/scale_words.h"
 #include "codegen/emit/mma/staged_mma_emitter.h"
 #include "codegen/emit/mma/tcgen05.h"
 #include "codegen/emit/pipeline/async_products.h"
@@ -214,6 +216,11 @@ Registers MultiplyPieces(Emitter& e, const ir::Op& op, const MmaPlan& plan, Regi
   return acc;
 }
 
+std::optional<ScaleWords> ScalesOf(Emitter& e, const ir::Op& op, const MmaPlan& plan) {
+  if (plan.scales == 0) return std::nullopt;
+  return std::optional<ScaleWords>(std::in_place, e, op, plan);
+}
+
 // Operands that come through shared memory do so in parts along K (Decision::kParts), each of which is multiplied before the next comes.
 Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int64_t parts, Registers acc) {
   MmaPlan part = plan;
@@ -229,6 +236,7 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
       whole[i] = FragmentsInRegisters(e, op.operand(i), layout(plan, i), plan.words_b == 1);
     }
   }
+  const std::optional<ScaleWords> scales = ScalesOf(e, op, plan);
   for (int64_t p = 0; p < parts; ++p) {
     std::unique_ptr<FragmentSource> sides[2];
     for (int i = 0; i < 2; ++i) {
@@ -240,7 +248,8 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
             FragmentsThroughShared(e, op.operand(i), layout(part, i), {.dim = 1 - i, .parts = parts, .number = p});
       }
     }
-    acc = MultiplyBySync(e, part, *sides[0], *sides[1], std::move(acc));
+    acc = MultiplyBySync(e, part, *sides[0], *sides[1], std::move(acc),
+                         {scales ? &*scales : nullptr, static_cast<int>(p) * part_steps});
   }
   return acc;
 }
@@ -258,7 +267,8 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
     return MultiplyInParts(e, op, *plan, parts, std::move(acc));
   const auto a = Fragments(e, op, 0, MmaLayout(plan->tile, Operand::kA));
   const auto b = Fragments(e, op, 1, MmaLayout(plan->tile, Operand::kB));
-  return MultiplyBySync(e, *plan, *a, *b, std::move(acc));
+  const std::optional<ScaleWords> scales = ScalesOf(e, op, *plan);
+  return MultiplyBySync(e, *plan, *a, *b, std::move(acc), {scales ? &*scales : nullptr});
 }
 
 // One thread begins it, and its sums are nobody's registers.

@@ -12,18 +12,16 @@ namespace {
 class Held : public FragmentSource {
  public:
   // `hide`: the assembler must not see that a word is a constant.
-  Held(Emitter& e, Registers elements, bool hide)
-      : e_(e),
-        elements_(std::move(elements)),
-        per_word_(static_cast<size_t>(4 / MemoryBytes(elements_[0]->getType()))),
-        hide_(hide) {
+  Held(Emitter& e, Registers elements, int bits, bool hide)
+      : e_(e), elements_(std::move(elements)), per_word_(static_cast<size_t>(32 / bits)), hide_(hide) {
     words_.resize(elements_.size() / per_word_);
   }
 
   llvm::Value* Word(int w) override {
     const auto at = static_cast<size_t>(w);
     if (words_[at] == nullptr) {
-      words_[at] = PackWord(e_, Operands(elements_).subspan(at * per_word_, per_word_));
+      const Operands elements = Operands(elements_).subspan(at * per_word_, per_word_);
+      words_[at] = per_word_ == 8 ? PackCodes(elements) : PackWord(e_, elements);
       // Zero: grids are smaller.
       if (hide_) words_[at] = e_.b().CreateOr(words_[at], e_.b().CreateLShr(e_.GridSize(0), 31));
     }
@@ -31,6 +29,15 @@ class Held : public FragmentSource {
   }
 
  private:
+  // Of 4 bits, each in a byte.
+  llvm::Value* PackCodes(Operands codes) {
+    auto& b = e_.b();
+    llvm::Value* word = e_.I32(0);
+    for (size_t i = 0; i < codes.size(); ++i)
+      word = b.CreateOr(word, b.CreateShl(b.CreateZExt(codes[i], b.getInt32Ty()), 4 * i));
+    return word;
+  }
+
   Emitter& e_;
   Registers elements_;
   size_t per_word_;
@@ -55,7 +62,7 @@ std::unique_ptr<FragmentSource> FragmentsBroughtToRegisters(Emitter& e, const ir
   const ir::Elem elem = v->type().elem();
   const int bits = ir::MemoryBits(elem);
   const bool hide = ir::IsFloat(elem) && (bits == 8 || (bits == 16 && one_word));
-  return std::make_unique<Held>(e, ConvertRegisters(e, e.layout(v), fragment, e.regs(v)), hide);
+  return std::make_unique<Held>(e, ConvertRegisters(e, e.layout(v), fragment, e.regs(v)), bits, hide);
 }
 
 }  // namespace tile::codegen

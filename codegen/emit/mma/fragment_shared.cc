@@ -176,14 +176,20 @@ Layout InParts(const Layout& tile, const PartAlongK& part) {
   return tile.Reshape(shape);
 }
 
+// What the threads hold of a tile.
+struct TileRegisters {
+  Layout layout;
+  Registers registers;
+};
+
 // The tile's registers go there first.
 class ThroughShared : public InShared {
  public:
-  ThroughShared(Emitter& e, const ir::Value* v, Layout fragment, const PartAlongK& part)
-      : InShared(e, e.RegisterType(v->type().element()), std::move(fragment)),
-        v_(v),
+  ThroughShared(Emitter& e, TileRegisters tile, Layout fragment, const PartAlongK& part)
+      : InShared(e, tile.registers[0]->getType(), std::move(fragment)),
+        tile_(std::move(tile)),
         part_(part),
-        source_(part.parts == 1 ? e.layout(v) : InParts(e.layout(v), part).Slice(part.dim)) {
+        source_(part.parts == 1 ? tile_.layout : InParts(tile_.layout, part).Slice(part.dim)) {
     const int bits = 8 * bytes_;
     if (std::optional<LdMatrixExchange> x = BestLdMatrix(bits)) {
       map_ = std::move(x->map);
@@ -205,10 +211,14 @@ class ThroughShared : public InShared {
     if (part_.parts > 1) return WritePart(write);
     for (int i = 0; i < write_.instructions(); ++i) {
       Registers values;
-      for (int k = 0; k < write_.vector; ++k) values.push_back(e_.regs(v_)[write_.registers[i * write_.vector + k]]);
+      for (int k = 0; k < write_.vector; ++k)
+        values.push_back(tile_.registers[write_.registers[i * write_.vector + k]]);
       StoreVector(e_, values, Place(write, write_.registers[i * write_.vector]));
     }
   }
+
+ protected:
+  const Layout& source() const { return source_; }
 
  private:
   std::optional<LdMatrixExchange> BestLdMatrix(int bits) const {
@@ -225,7 +235,7 @@ class ThroughShared : public InShared {
   // one part unless the layout mixes parts with what is inside of them.
   void WritePart(const Layout& write) {
     auto& b = e_.b();
-    const Layout whole = InParts(e_.layout(v_), part_);
+    const Layout whole = InParts(tile_.layout, part_);
     const auto number = [&](Mask element) {
       return static_cast<uint64_t>(whole.Coordinates(element)[static_cast<size_t>(part_.dim)]);
     };
@@ -258,24 +268,90 @@ class ThroughShared : public InShared {
       const int reg = write_.registers[static_cast<size_t>(instruction * write_.vector + k)];
       const auto found = places.find(write.Apply(static_cast<uint32_t>(reg), 0, 0));
       if (found == places.end()) continue;
-      values.push_back(e_.regs(v_)[static_cast<size_t>(found->second)]);
+      values.push_back(tile_.registers[static_cast<size_t>(found->second)]);
       at.push_back(reg);
     }
     if (static_cast<int>(values.size()) == write_.vector) return StoreVector(e_, values, Place(write, at[0]));
     for (size_t i = 0; i < values.size(); ++i) StoreVector(e_, {values[i]}, Place(write, at[i]));
   }
 
-  const ir::Value* v_;
+  const TileRegisters tile_;
   const PartAlongK part_;
   const Layout source_;  // of the part
   VectorAccess write_;
 };
 
+// Elements of 4 bits lie there in bytes each: a word of eight comes of two.
+class CodesThroughShared : public ThroughShared {
+ public:
+  using ThroughShared::ThroughShared;
+
+  llvm::Value* Word(int w) override {
+    llvm::Value*& word = codes_[w];
+    if (word != nullptr) return word;
+    auto& b = e_.b();
+    llvm::Value* pairs[2];
+    for (int i = 0; i < 2; ++i) {
+      llvm::Value* bytes = ThroughShared::Word(2 * w + i);
+      pairs[i] = b.CreateOr(bytes, b.CreateLShr(bytes, 4));  // bytes 0 and 2 are pairs
+    }
+    word = b.CreateIntrinsic(b.getInt32Ty(), llvm::Intrinsic::nvvm_prmt, {pairs[0], pairs[1], e_.I32(0x6420)});
+    return word;
+  }
+
+ private:
+  std::map<int, llvm::Value*> codes_;
+};
+
+// Of pairs in bytes, for which there is memory for twice as many (MmaExchangeBytes).
+class PairsThroughShared : public ThroughShared {
+ public:
+  using ThroughShared::ThroughShared;
+  uint64_t scratch_bytes() const override { return FragmentBytes(source(), 2); }
+};
+
+// The layout of pairs: without this bit of an element's number, which only the lowest bit of the register's has; nullopt: it is another's, too.
+std::optional<Layout> OfPairs(const Layout& layout, Mask bit) {
+  const auto others = [&](In in, size_t first) {
+    Masks kept;
+    for (size_t i = first; i < layout.bases(in).size(); ++i) {
+      const Mask m = layout.bases(in)[i];
+      if ((m & bit) != 0) return std::optional<Masks>();
+      kept.push_back((m & (bit - 1)) | (m & ~(bit - 1)) >> 1);
+    }
+    return std::optional(std::move(kept));
+  };
+  if (layout.bases(In::kRegister).empty() || layout.bases(In::kRegister)[0] != bit) return std::nullopt;
+  Shape shape(layout.shape().begin(), layout.shape().end());
+  for (int d = 0; d < layout.rank(); ++d) {
+    if ((layout.DimMask(d) & bit) != 0) shape[static_cast<size_t>(d)] /= 2;
+  }
+  std::optional<Masks> registers = others(In::kRegister, 1), lanes = others(In::kLane, 0), warps = others(In::kWarp, 0);
+  if (!registers || !lanes || !warps) return std::nullopt;
+  return Layout::FromBases(shape, *std::move(registers), *std::move(lanes), *std::move(warps));
+}
+
+// Of 4 bits: where threads hold neighbours along K, pairs of them go there as bytes, and words are what the instruction takes.
+std::unique_ptr<FragmentSource> CodesInShared(Emitter& e, TileRegisters tile, const Layout& fragment,
+                                              const PartAlongK& part) {
+  const Mask neighbour = fragment.bases(In::kRegister)[0];
+  const std::optional<Layout> source = OfPairs(tile.layout, neighbour);
+  if (!source) return std::make_unique<CodesThroughShared>(e, std::move(tile), fragment, part);
+  Registers pairs;
+  for (size_t r = 0; r < tile.registers.size(); r += 2)
+    pairs.push_back(e.b().CreateOr(tile.registers[r], e.b().CreateShl(tile.registers[r + 1], 4)));
+  return std::make_unique<PairsThroughShared>(e, TileRegisters{*source, std::move(pairs)},
+                                              *OfPairs(fragment, neighbour), part);
+}
+
 }  // namespace
 
 std::unique_ptr<FragmentSource> FragmentsThroughShared(Emitter& e, const ir::Value* v, const Layout& fragment,
                                                        const PartAlongK& part) {
-  return std::make_unique<ThroughShared>(e, v, fragment, part);
+  const Operands registers = e.regs(v);
+  TileRegisters tile = {e.layout(v), Registers(registers.begin(), registers.end())};
+  if (ir::IsSubByte(v->type().elem())) return CodesInShared(e, std::move(tile), fragment, part);
+  return std::make_unique<ThroughShared>(e, std::move(tile), fragment, part);
 }
 
 std::unique_ptr<FragmentSource> FragmentsInShared(Emitter& e, ir::Elem elem, const SharedMap& map, llvm::Value* base,

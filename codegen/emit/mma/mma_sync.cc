@@ -17,7 +17,8 @@ std::string List(int* next, int n) {
 
 }  // namespace
 
-Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, FragmentSource& w, Registers acc) {
+Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, FragmentSource& w, Registers acc,
+                         const StepScales& scales) {
   auto& b = e.b();
   const MmaTile& t = plan.tile;
   if (const uint64_t bytes = a.scratch_bytes() + w.scratch_bytes(); bytes > 0) {
@@ -36,11 +37,12 @@ Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, Fra
   int next = 0;
   std::string text = absl::StrCat(plan.instruction, " ", List(&next, c));
   for (int n : {plan.words_a, plan.words_b, c}) absl::StrAppend(&text, ", ", List(&next, n));
-  text += ";";
+  const int first_scale = next;
   std::string constraints;
   for (int i = 0; i < c; ++i) absl::StrAppend(&constraints, i == 0 ? "=" : ",=", std::string(1, kind));
   for (int i = 0; i < plan.words_a + plan.words_b; ++i) absl::StrAppend(&constraints, ",r");
   for (int i = 0; i < c; ++i) absl::StrAppend(&constraints, ",", std::string(1, kind));
+  if (plan.scales > 0) constraints += ",r,r";
   llvm::Type* result = llvm::StructType::get(e.context(), std::vector<llvm::Type*>(c, type));
 
   for (int k = 0; k < steps; ++k) {
@@ -51,7 +53,15 @@ Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, Fra
         for (int x = 0; x < plan.words_b; ++x) in.push_back(w.Word((j * steps + k) * plan.words_b + x));
         const int first = (i * columns + j) * c;
         for (int x = 0; x < c; ++x) in.push_back(acc[first + x]);
-        llvm::Value* out = e.Ptx(result, text, constraints, in, false);
+        std::string of_scales;
+        const int64_t block = static_cast<int64_t>(scales.first_step + k) * plan.scales;
+        for (int s = 0; s < 2 && plan.scales > 0; ++s) {
+          const Operand side = s == 0 ? Operand::kA : Operand::kB;
+          const int number = s == 0 ? i : j;
+          in.push_back(scales.words->Word(side, number, block));
+          absl::StrAppend(&of_scales, ", $", first_scale + s, ", ", scales.words->Selector(side, number, block));
+        }
+        llvm::Value* out = e.Ptx(result, absl::StrCat(text, of_scales, ";"), constraints, in, false);
         for (int x = 0; x < c; ++x) acc[first + x] = b.CreateExtractValue(out, x);
       }
     }

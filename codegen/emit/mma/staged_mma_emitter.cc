@@ -5,6 +5,7 @@
 namespace tile::codegen {
 
 #define TILE_MMA_KIND(Name)
+#define TILE_FRAGMENT_MMA_KIND(Name)
 #define TILE_COLUMN_MMA_KIND(Name)
 #define TILE_STAGED_MMA_KIND(Name)   \
   const StagedMmaKind& Name##Kind(); \
@@ -17,6 +18,7 @@ const StagedMmaEmitter& EmitterOf(const StagedMmaPlan& plan) {
     const StagedMmaEmitter* emitter;
   } emitters[] = {
 #define TILE_MMA_KIND(Name)
+#define TILE_FRAGMENT_MMA_KIND(Name)
 #define TILE_COLUMN_MMA_KIND(Name)
 #define TILE_STAGED_MMA_KIND(Name) {&Name##Kind(), &Name##Emitter()},
 #include "codegen/plan/mma/mma_kinds.def"

@@ -10,6 +10,7 @@
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/pointer_copy.h"
 #include "codegen/plan/staging/shared_account.h"
@@ -321,7 +322,11 @@ const Layout* LayoutRules::WantedOf(const Op& op, int i, const Layout* stored) {
       const Type view = ir::ViewAccessOp(op).view()->type();
       return v == StoredTile(op) ? stored : Intern(OnlyDimension(*stored, view->sparse_dim));
     }
-    case Rule::kMma: return v == ir::MmaOp(op).acc() ? LayoutOf(op.result(0)->type()) : ForInvariant(op, i);
+    case Rule::kMma: {
+      if (v == ir::MmaOp(op).acc()) return LayoutOf(op.result(0)->type());
+      const Layout* scales = ForScales(op, i);
+      return scales != nullptr ? scales : ForInvariant(op, i);
+    }
     case Rule::kLoop: {
       const ir::CarryingLoop loop(op);
       const int carried = loop.carried_by_operand(i);
@@ -342,6 +347,28 @@ const Layout* LayoutRules::ForInvariant(const Op& mma, int i) {
   if (!fragment) return nullptr;  // it is staged in shared memory
   const int bits = ir::ElemInfoOf(v->type().elem()).storage * 8;
   return fragment->registers() * bits <= kInvariantBits ? Intern(*fragment) : nullptr;
+}
+
+const Layout* LayoutRules::ForScales(const Op& mma, int i) {
+  if (ScaleOf(mma, i) < 0) return nullptr;
+  const std::optional<Layout> scales = KindOf(mma).FragmentLayout(mma, i);
+  return scales ? Intern(*scales) : nullptr;
+}
+
+// Few bytes, of which several threads load the same, so that no thread gets its scales from another.
+void LayoutRules::NoteScales(const Op& mma) {
+  for (int i = 0; i < mma.num_operands(); ++i) {
+    std::vector<std::pair<const Value*, const Layout*>> seen = {{mma.operand(i), ForScales(mma, i)}};
+    if (seen[0].second == nullptr) continue;
+    const Op* def = seen[0].first->def();
+    while (def != nullptr && (RuleOf(*def).layout == Rule::kPermute || ir::ReshapeOp::Is(def)) &&
+           IsTile(def->operand(0))) {
+      seen.emplace_back(def->operand(0), Backward(*def, def->operand(0), *seen.back().second));
+      def = def->operand(0)->def();
+    }
+    if (def == nullptr || !ir::LoadViewOp::Is(def)) continue;
+    for (const auto& [value, layout] : seen) SetInferred(value, layout);
+  }
 }
 
 const Layout* LayoutRules::DefaultFor(Type t) {
@@ -456,6 +483,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   Facts facts;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
+    if (ir::MmaScaledOp::Is(op)) NoteScales(*op);
     if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings_.insert(OutermostOf(op));
     if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
       const Type view = ir::ViewAccessOp(*op).view()->type();

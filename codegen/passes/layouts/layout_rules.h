@@ -61,6 +61,9 @@ class LayoutRules {
   // Of an access through pointers that are known to be neighbours; null for others.
   const Layout* ForPointers(const ir::Op& op) const;
   void NoteCopies(const ir::Op& copy);
+  // In which layout a product takes its operand i, which are block scales; null for other operands.
+  const Layout* ForScales(const ir::Op& mma, int i);
+  void NoteScales(const ir::Op& mma);
   // What pointers and masks are computed from, where nobody decided yet: so that nothing is computed in two layouts.
   void SetInferredBehind(const ir::Value* v, const Layout* layout);
   // Whether threads that store this way write whole words and sectors.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/staging/staging.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
@@ -24,8 +26,18 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
   });
 }
 
+// Of products with block scales that are multiplied out.
+void TellWhyNot(Program& p) {
+  ir::Walk(p.function->body(), [&](const ir::Op* op) {
+    if (!ir::MmaScaledOp::Is(op) || KindOf(*op).operands() != OperandsBy::kElements) return;
+    p.trace().on_remark(absl::StrCat(p.module->Where(op->loc, op->pos), ": remark[choose-mma]: ", op->info()->mnemonic,
+                                     ": it is multiplied out: ", WhyNotByBlockScales(p.target, *op)));
+  });
+}
+
 absl::Status ChooseMma(Program& p) {
   ChooseMma(p.target, *ScheduleOf(*p.function), p.module.get(), p.function);
+  if (p.trace().on_remark) TellWhyNot(p);
   return absl::OkStatus();
 }
 

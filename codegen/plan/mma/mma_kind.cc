@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/plan/mma/mma_layout.h"
 #include "codegen/plan/mma/staged_mma.h"
 #include "codegen/target/decisions.h"
 #include "ir/check.h"
@@ -10,6 +11,7 @@
 namespace tile::codegen {
 
 #define TILE_MMA_KIND(Name) const MmaKind& Name##Kind();
+#define TILE_FRAGMENT_MMA_KIND(Name) const FragmentKind& Name##Kind();
 #define TILE_STAGED_MMA_KIND(Name) const StagedMmaKind& Name##Kind();
 #define TILE_COLUMN_MMA_KIND TILE_STAGED_MMA_KIND
 #include "codegen/plan/mma/mma_kinds.def"
@@ -17,6 +19,7 @@ namespace tile::codegen {
 absl::Span<const MmaKind* const> MmaKinds() {
   static const MmaKind* const kinds[] = {
 #define TILE_MMA_KIND(Name) &Name##Kind(),
+#define TILE_FRAGMENT_MMA_KIND TILE_MMA_KIND
 #define TILE_STAGED_MMA_KIND(Name) &Name##Kind(),
 #define TILE_COLUMN_MMA_KIND TILE_STAGED_MMA_KIND
 #include "codegen/plan/mma/mma_kinds.def"

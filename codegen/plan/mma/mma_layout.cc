@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/layout/block_scales.h"
+#include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/mma/with_signs.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
@@ -24,22 +26,6 @@ constexpr Instruction kInstructions[] = {
 #define TILE_MMA(Element, feature, ...) {ir::Elem::k##Element, feature, __VA_ARGS__},
 #include "codegen/target/mma_instructions.def"
 };
-
-// Warps along m and n such that a warp's piece is as square as can be: it loads m·k + k·n elements for m·n products.
-void ShareTile(int num_warps, const Instruction& i, const MmaShape& s, int* warps_m, int* warps_n) {
-  int64_t best = 0;
-  for (int wm = 1; wm <= num_warps; wm *= 2) {
-    const int wn = num_warps / wm;
-    const int64_t m = std::max<int64_t>(s.m / wm, i.m), n = std::max<int64_t>(s.n / wn, i.n);
-    // Pieces smaller than an instruction are work done twice.
-    const int64_t cost = (m * wm * n * wn) * 1024 + m + n;
-    if (best == 0 || cost < best) {
-      best = cost;
-      *warps_m = wm;
-      *warps_n = wn;
-    }
-  }
-}
 
 // Null: the product is multiplied out with fma.
 const Instruction* FindInstruction(const Target& target, const ir::Op& op) {
@@ -70,10 +56,11 @@ int PiecesOfResult(const ir::Op& op, int operand) {
   return stage.tiles[i].k_major ? 1 : stage.pieces(i);
 }
 
-MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n) {
+// Without warps.
+MmaPlan PlanOf(const Instruction& i, const ir::Op& op) {
   const MmaShape s = ShapeOfMma(op);
   MmaPlan p;
-  p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(i.element).storage * 8}, s.m, s.n, s.k, warps_m, warps_n};
+  p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(i.element).storage * 8}, s.m, s.n, s.k, 1, 1};
   p.tile.pieces_m = PiecesOfResult(op, 0);
   p.tile.pieces_n = PiecesOfResult(op, 1);
   p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types, false));
@@ -83,65 +70,100 @@ MmaPlan PlanOf(const Instruction& i, const ir::Op& op, int warps_m, int warps_n)
   return p;
 }
 
+// Warps along m and n such that a warp's piece is as square as can be: it loads m·k + k·n elements for m·n products.
+void Share(int num_warps, const MmaInstruction& i, int64_t size_m, int64_t size_n, MmaTile* tile) {
+  int64_t best = 0;
+  for (int wm = 1; wm <= num_warps; wm *= 2) {
+    const int wn = num_warps / wm;
+    const int64_t m = std::max<int64_t>(size_m / wm, i.m), n = std::max<int64_t>(size_n / wn, i.n);
+    // Pieces smaller than an instruction are work done twice.
+    const int64_t cost = (m * wm * n * wn) * 1024 + m + n;
+    if (best == 0 || cost < best) {
+      best = cost;
+      tile->warps_m = wm;
+      tile->warps_n = wn;
+    }
+  }
+}
+
 }  // namespace
 
+void ShareTile(int num_warps, const ir::Op& op, MmaTile* tile) {
+  const int64_t m = tile->m / tile->pieces_m, n = tile->n / tile->pieces_n;
+  tile->warps_m = num_warps;
+  tile->warps_n = 1;
+  if (m >= static_cast<int64_t>(tile->instruction.m) * num_warps && WorksOnRows(op)) return;
+  Share(num_warps, tile->instruction, m, n, tile);
+}
+
 std::optional<MmaPlan> PlanMma(const Target& target, int num_warps, const ir::Op& op) {
-  const Instruction* i = FindInstruction(target, op);
-  if (i == nullptr) return std::nullopt;
-  MmaShape s = ShapeOfMma(op);
-  s.m /= PiecesOfResult(op, 0);
-  s.n /= PiecesOfResult(op, 1);
-  int warps_m = 1, warps_n = 1;
-  if (s.m >= static_cast<int64_t>(i->m) * num_warps && WorksOnRows(op)) {
-    warps_m = num_warps;
-  } else {
-    ShareTile(num_warps, *i, s, &warps_m, &warps_n);
-  }
-  return PlanOf(*i, op, warps_m, warps_n);
+  return MmaSyncKind().Plan(target, num_warps, op);
 }
 
 void Decide(ir::Module* module, ir::Op* mma, const MmaPlan& plan) {
   const auto& [m, n, k, bits] = plan.tile.instruction;
-  Decide<Decision::kInstruction>(module, mma, MmaSyncKind().name());
+  const MmaKind& kind = plan.scales == 0 ? MmaSyncKind() : MmaSyncScaledKind();
+  Decide<Decision::kInstruction>(module, mma, kind.name());
   Decide<Decision::kShape>(module, mma, {m, n, k});
   Decide<Decision::kWarps>(module, mma, {plan.tile.warps_m, plan.tile.warps_n});
 }
 
 std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
-  if (&KindOf(mma) != &MmaSyncKind()) return std::nullopt;
+  const MmaKind& kind = KindOf(mma);
+  if (kind.operands() != OperandsBy::kFragments) return std::nullopt;
   const auto shape = DecisionOf<Decision::kShape>(mma).value(), warps = DecisionOf<Decision::kWarps>(mma).value();
-  const Instruction* i = DecidedInstruction(mma, shape);
-  TILE_CHECK(i != nullptr, "a product has an instruction that does not exist");
-  return PlanOf(*i, mma, static_cast<int>(warps[0]), static_cast<int>(warps[1]));
+  std::optional<MmaPlan> plan = static_cast<const FragmentKind&>(kind).Of(mma, shape);
+  TILE_CHECK(plan.has_value(), "a product has an instruction that does not exist");
+  plan->tile.warps_m = static_cast<int>(warps[0]);
+  plan->tile.warps_n = static_cast<int>(warps[1]);
+  return plan;
+}
+
+bool FragmentKind::Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const {
+  const std::optional<MmaPlan> plan = Plan(target, num_warps, *mma);
+  if (plan) Decide(module, mma, *plan);
+  return plan.has_value();
+}
+
+Layout FragmentKind::ResultLayout(int, const ir::Op& mma) const { return MmaLayout(MmaPlanOf(mma)->tile, Operand::kC); }
+
+std::optional<Layout> FragmentKind::FragmentLayout(const ir::Op& mma, int operand) const {
+  const MmaPlan plan = *MmaPlanOf(mma);
+  if (const int scale = ScaleOf(mma, operand); scale >= 0)
+    return MmaScaleLayout(plan.tile, scale == 0 ? Operand::kA : Operand::kB, plan.blocks);
+  return MmaLayout(plan.tile, operand == 0 ? Operand::kA : Operand::kB);
+}
+
+int64_t FragmentKind::StepsAlongK(const ir::Op& mma) const {
+  const MmaTile tile = MmaPlanOf(mma)->tile;
+  return tile.k / tile.instruction.k;
+}
+
+std::string FragmentKind::Fault(const ir::Op& mma, int num_warps) const {
+  const auto shape = DecisionOf<Decision::kShape>(mma), warps = DecisionOf<Decision::kWarps>(mma);
+  if (!shape || !warps || warps->size() != 2) return absl::StrCat(name(), " has a shape and warps");
+  if (!Of(mma, *shape)) return absl::StrCat("there is no ", name(), " of this shape");
+  return (*warps)[0] * (*warps)[1] == num_warps ? "" : absl::StrCat("its warps are not ", num_warps);
 }
 
 namespace {
 
-class MmaSync : public MmaKind {
+class MmaSync : public FragmentKind {
  public:
-  MmaSync() : MmaKind({"mma.sync", OperandsBy::kFragments}) {}
+  MmaSync() : FragmentKind({"mma.sync", OperandsBy::kFragments}) {}
 
   uint32_t features() const override { return kMma1688; }
   bool Takes(const Target& target, const ir::Op& mma) const override { return FindInstruction(target, mma) != nullptr; }
-  bool Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const override {
-    const std::optional<MmaPlan> plan = PlanMma(target, num_warps, *mma);
-    if (plan) Decide(module, mma, *plan);
-    return plan.has_value();
+  std::optional<MmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma) const override {
+    const Instruction* i = FindInstruction(target, mma);
+    if (i == nullptr) return std::nullopt;
+    MmaPlan plan = PlanOf(*i, mma);
+    ShareTile(num_warps, mma, &plan.tile);
+    return plan;
   }
-
-  Layout ResultLayout(int, const ir::Op& mma) const override { return MmaLayout(MmaPlanOf(mma)->tile, Operand::kC); }
-  std::optional<Layout> FragmentLayout(const ir::Op& mma, int operand) const override {
-    return MmaLayout(MmaPlanOf(mma)->tile, operand == 0 ? Operand::kA : Operand::kB);
-  }
-  int64_t StepsAlongK(const ir::Op& mma) const override {
-    const MmaTile tile = MmaPlanOf(mma)->tile;
-    return tile.k / tile.instruction.k;
-  }
-  std::string Fault(const ir::Op& mma, int num_warps) const override {
-    const auto shape = DecisionOf<Decision::kShape>(mma), warps = DecisionOf<Decision::kWarps>(mma);
-    if (!shape || !warps || warps->size() != 2) return "mma.sync has a shape and warps";
-    if (DecidedInstruction(mma, *shape) == nullptr) return "there is no mma.sync of this shape";
-    return (*warps)[0] * (*warps)[1] == num_warps ? "" : absl::StrCat("its warps are not ", num_warps);
+  std::optional<MmaPlan> Of(const ir::Op& mma, absl::Span<const int64_t> shape) const override {
+    const Instruction* i = DecidedInstruction(mma, shape);
+    return i == nullptr ? std::nullopt : std::optional(PlanOf(*i, mma));
   }
 
   // Three quarters more for its fragments.
@@ -156,7 +178,7 @@ class MmaSync : public MmaKind {
 
 }  // namespace
 
-const MmaKind& MmaSyncKind() {
+const FragmentKind& MmaSyncKind() {
   static const MmaSync kind;
   return kind;
 }

@@ -1,0 +1,31 @@
+// Where mma.sync takes the scales of blocks along K from: two threads of each four hold those of rows 0 and 8 of A's 16 rows, the other two the same
+// of the warp's next 16 rows. The four threads hold those of four times eight columns of B. A register holds the scales of up to four blocks one after
+// another.
+//
+//   MmaScaleLayout(tile, Operand::kA, blocks)            // of M x blocks scales
+//   PlaceOfMmaScale(Operand::kA, blocks, i, block)       // for instruction i along M, from this block on
+//
+// Thread-safe.
+#ifndef TILE_CODEGEN_LAYOUT_BLOCK_SCALES_H_
+#define TILE_CODEGEN_LAYOUT_BLOCK_SCALES_H_
+
+#include <cstdint>
+
+#include "codegen/layout/fragments.h"
+#include "codegen/layout/layout.h"
+
+namespace tile::codegen {
+
+// The scales of a tile, M x `blocks` of A or `blocks` x N of B; `blocks` is a power of two. What no row or column has is a copy.
+Layout MmaScaleLayout(const MmaTile& tile, Operand operand, int64_t blocks);
+
+// Of instruction number i of a warp along M (of A) or N (of B): word `word` of the threads that `thread` names (of A: 2 * thread and the next one of
+// each four), from byte `byte` on.
+struct MmaScalePlace {
+  int word, thread, byte;
+};
+MmaScalePlace PlaceOfMmaScale(Operand operand, int64_t blocks, int i, int64_t block);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_LAYOUT_BLOCK_SCALES_H_

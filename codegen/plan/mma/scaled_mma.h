@@ -1,0 +1,29 @@
+// Products with block scales by mma.sync: mmaf_scaled, where the GPU has an instruction for its types and for the elements that a scale serves. The
+// rows of codegen/target/scaled_mma_instructions.def say for which.
+//
+//   if (const int scale = ScaleOf(op, i); scale >= 0) …   // operand i is the left (0) or the right (1) one's scales
+//   WhyNotByBlockScales(target, op)                       // "" : there is an instruction
+//
+// Scales come in registers. Each tile of them is wanted as MmaScaleLayout has it, which a load can give at once (passes/layouts).
+#ifndef TILE_CODEGEN_PLAN_MMA_SCALED_MMA_H_
+#define TILE_CODEGEN_PLAN_MMA_SCALED_MMA_H_
+
+#include <string>
+
+#include "codegen/plan/mma/mma_layout.h"
+#include "codegen/target/target.h"
+#include "ir/module.h"
+
+namespace tile::codegen {
+
+const FragmentKind& MmaSyncScaledKind();
+
+// Which side's scales an operand is, 0 or 1; -1: it is none.
+int ScaleOf(const ir::Op& mma, int operand);
+
+// Of a mmaf_scaled.
+std::string WhyNotByBlockScales(const Target& target, const ir::Op& mma);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PLAN_MMA_SCALED_MMA_H_
