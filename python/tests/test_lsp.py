@@ -8,6 +8,7 @@ import sys
 import pytest
 import tilevm
 from conftest import EXAMPLES, is_installed
+from lsp_mistakes import MISTAKES, text_of
 from tilevm.builder import table
 from tilevm.lsp._text import Text
 from tilevm.lsp._words import complete, hover
@@ -204,6 +205,20 @@ def test_every_example_is_clean_and_every_wrong_text_answered(client):
         uri = f"file:///tmp/wrong{i}.tile"
         client.send("textDocument/didOpen", textDocument={"uri": uri, "languageId": "tile", "version": 1, "text": text})
         assert len(client.diagnostics(uri)) == len(tilevm.verify(text.encode())) if text.strip() else client.diagnostics(uri) == []
+
+
+def test_mistakes_of_first_users(client):
+    """Each is reported at its line, alone, with the word that helps."""
+    for number, (line, word) in enumerate([("  %c = addf %b, %b", ""), *MISTAKES]):
+        text, first, last = text_of(line)
+        uri = f"file:///tmp/mistake{number}.tile"
+        client.send("textDocument/didOpen", textDocument={"uri": uri, "languageId": "tile", "version": 1, "text": text})
+        found = [(d["range"]["start"]["line"], d["message"].partition("\nfix: ")[2]) for d in client.diagnostics(uri)]
+        if not word:
+            assert found == []
+            continue
+        (place, fix), = found
+        assert first <= place <= last and word in fix, (line, place, fix)
 
 
 def test_the_command_says_what_is_missing():

@@ -76,12 +76,17 @@ print(*[p for p in map(os.path.join, folders, files) if os.path.exists(p)], '')\
   fi
 }
 
+mkdir -p "$roots"
+exec 9>"$roots/lock"
+flock --nonblock 9 || { echo "clean_roots.sh: another run makes roots in $roots" >&2; exit 1; }
+
 printf '%-9s %-6s %-7s %-8s %-6s %s\n' root glibc Python seconds load tried
 for suite in "${suites[@]}"; do
   base=$roots/$suite
   if [ ! -e "$base.made" ]; then
-    mkdir -p "$roots"
-    rm -rf "$base"
+    # What an interrupted debootstrap left may have /proc mounted inside, which nobody may remove.
+    while read -r mounted_at; do umount "$mounted_at" || exit 1; done < <(awk -v base="$base/" 'index($2, base) == 1 {print $2}' /proc/mounts | tac)
+    rm -rf --one-file-system "$base"
     debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$suite" "$base" >"$base.log" 2>&1 ||
       { echo "$suite: debootstrap failed: $base.log" >&2; failed=1; continue; }
     touch "$base.made"

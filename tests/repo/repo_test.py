@@ -12,6 +12,7 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 
 import build_deps
+import codes
 import generated
 import headers
 import linters
@@ -326,8 +327,12 @@ def knowledge_stands_in_one_place(_):
     return structure.counts_that_rose(ROOT)
 
 
+def codes_are_on_a_page(_):
+    return codes.codes_without_page(ROOT)
+
+
 RULES = [
-    blocks_of_pages_are_run, comments_name_files_that_exist,
+    blocks_of_pages_are_run, codes_are_on_a_page, comments_name_files_that_exist,
     deps_are_what_is_included, figures_are_drawn, generated.generated_parts_are_true, headers.headers_are_sound, limits_are_stated,
     benchmarks_know_every_example, links_lead_somewhere,
         listings_stand_in_their_files,
