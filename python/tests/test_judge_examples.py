@@ -134,7 +134,8 @@ def test_functions_that_torch_differentiates(tmp_path, server, last, call):
     test = f"\n{'#' * 146}\n\n\ndef test_scale():\n    {call}\n\n\ntest_scale()\n"
     (tmp_path / "task.py").write_text(head + test)
     kernel = ANSWER[:ANSWER.index("def scale")]
-    body = f"launched(x, {{factor}})\n\n\ndef launched{ANSWER[ANSWER.index('def scale') + len('def scale'):]}".replace("(x, *, factor=2.0, noise=0.0)", "(x, factor)")
+    rest = ANSWER[ANSWER.index("def scale") + len("def scale"):].replace("(x, *, factor=2.0, noise=0.0)", "(x, factor)")
+    body = "launched(x, {factor})\n\n\ndef launched" + rest
     for factor, verdict in (("factor", "right"), ("2.0", "wrong")):
         forward, launch = body.format(factor=factor).split("\n", 1)
         (tmp_path / "answer.py").write_text(kernel + launch + FUNCTION.format(name="Scale", result=forward, last=last))
