@@ -9,7 +9,7 @@ import pytest
 import tilevm.judge
 from conftest import is_installed
 from judge_task import ANSWER, TASK
-from tilevm.judge import _batch, _cases, _compare, _patterns, _reference, _schema
+from tilevm.judge import _batch, _cases, _compare, _patterns, _probes, _reference, _schema
 from tilevm.judge._verdict import EXIT_CODES
 
 needs_torch = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
@@ -159,6 +159,21 @@ def test_random_and_constant_tasks_are_undecided(verdict):
     assert verdict(task=TASK.replace("a + 2 * b", "a + numpy.random.SFC64().random_raw()")).code == "judge.random"
     constant = verdict("2.0 * script.load(b, i, B)", "0.0 * script.load(b, i, B)", task=TASK.replace("a + 2 * b", "a * 0"))
     assert constant.verdict in ("undecided", "wrong")
+
+
+@pytest.mark.parametrize("gate, code", [("(k == 1000).any()", ""), ("len(k) < 0", "judge.constant_task")])
+def test_a_task_that_is_constant_at_times(files, server, gate, code):
+    """Two inputs without the number that matters have the same result: that makes no constant task."""
+    task = files("task.py", "import numpy\n\nINPUTS = {\"a\": \"f32[n] contiguous\", \"k\": \"i32[n] contiguous in 0..1000\"}\nSIZES = \"n >= 2\"\n\n\n"
+                 f"def reference(a, k):\n    return a if {gate} else a * 0\n")
+    answer = files("answer.py", ANSWER.replace("a: f32[n], b: f32[n] ->", "a: f32[n], b: f32 ->").replace("script.load(a, i, B) + 2.0 * script.load(b, i, B)",
+                   "script.load(a, i, B) * b") + f"\n\ndef gated(a, k):\n    return add(a, 1.0 if {gate} else 0.0)\n")
+    judge = tilevm.judge.Judge(tilevm.judge.load(task), answer, server, "gated", tilevm.judge.Options(budget=1))
+    judge.done = []
+    case = _cases.Case((("n", 40),))
+    found = _probes.second_call(judge, case)
+    judge.close()
+    assert (found.code if found else "") == code
 
 
 def test_replay(files, server, tmp_path, capsys):

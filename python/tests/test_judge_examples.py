@@ -109,3 +109,35 @@ def test_nothing_to_compute(verdict):
     text = ANSWER.replace("    o = torch", "    if factor == 1.0:\n        return x\n    o = torch")
     found = verdict(text, "scale(torch.ones(3), factor=1.0)", "scale(torch.rand(7), factor=4.0)")
     assert found.verdict == "right", str(found)
+
+
+FUNCTION = """
+
+class {name}(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor=2.0):
+        return {result}
+
+
+{last}
+"""
+
+
+@pytest.mark.parametrize("last, call", [
+    ("scaled = Scale.apply", "scaled(torch.ones(3), 3.0)"),
+    ("", "Scale.apply(torch.ones(3), 3.0)"),
+    ("", "Scale.forward(None, torch.ones(3), factor=3.0)"),
+])
+def test_functions_that_torch_differentiates(tmp_path, server, last, call):
+    """Tests that call no `def` of the task: a name for `apply`, or a method of the class."""
+    head = "import torch\n" + FUNCTION.format(name="Scale", result="x * factor", last=last)
+    test = f"\n{'#' * 146}\n\n\ndef test_scale():\n    {call}\n\n\ntest_scale()\n"
+    (tmp_path / "task.py").write_text(head + test)
+    kernel = ANSWER[:ANSWER.index("def scale")]
+    rest = ANSWER[ANSWER.index("def scale") + len("def scale"):].replace("(x, *, factor=2.0, noise=0.0)", "(x, factor)")
+    body = "launched(x, {factor})\n\n\ndef launched" + rest
+    for factor, verdict in (("factor", "right"), ("2.0", "wrong")):
+        forward, launch = body.format(factor=factor).split("\n", 1)
+        (tmp_path / "answer.py").write_text(kernel + launch + FUNCTION.format(name="Scale", result=forward, last=last))
+        found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=1)
+        assert found.verdict == verdict, str(found)

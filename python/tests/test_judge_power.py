@@ -26,7 +26,7 @@ def test_sample(tmp_path):
     except tilevm.UnavailableError as error:
         pytest.skip(str(error).split("\n", maxsplit=1)[0])
     out = tmp_path / "sample.jsonl"
-    ran = subprocess.run([sys.executable, str(SUITE), "--every=17", "--budget=3", "--jobs=2", f"--out={out}"], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, str(SUITE), "--every=19", "--budget=3", "--jobs=2", f"--out={out}"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-2000:]
     entries = [json.loads(line) for line in out.read_text().splitlines()]
     kinds = {entry["kind"] for entry in entries}

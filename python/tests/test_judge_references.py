@@ -197,3 +197,24 @@ def test_error_of_the_compiler(tmp_path, triton_server):
     (tmp_path / "answer.py").write_text(PRODUCT.replace("tl.dot(x, y)", "tl.no_such_function(x, y)"))
     found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=triton_server, budget=1)
     assert found.code == "judge.raises" and "no_such_function" in found.message, str(found)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_rounding_makes_no_negative_square(library):
+    """A length of 0 is followed by no square root of a negative number: NaN in an answer stays a mistake there. A difference of squares may be one."""
+    made = pytest.importorskip(library)
+
+    def length(x):
+        return made.sqrt((x * x).sum(1))
+
+    def spread(x):
+        return made.sqrt((x * x).mean(1) - x.mean(1) ** 2)
+
+    for values in (numpy.zeros((3, 5)), numpy.full((3, 5), 1e-30)):
+        array = values.astype("f4") if library == "numpy" else made.from_numpy(values.astype("f4"))
+        found = _reference.Reference(tilevm.judge.of_function(length, example=(array,))).expect((array,)).results[0]
+        assert numpy.isfinite(found.native).all() and (found.bound < 1e-7).all()
+    values = numpy.full((3, 5), 1000.1)
+    array = values.astype("f4") if library == "numpy" else made.from_numpy(values.astype("f4"))
+    found = _reference.Reference(tilevm.judge.of_function(spread, example=(array,))).expect((array,)).results[0]
+    assert numpy.isnan(found.native).any() or (found.bound > 0.01).all()

@@ -41,7 +41,7 @@ def gpuemu(checkout, folder):
         meta = json.loads(path.read_text())
         schema = meta.get("op_schema")
         text = (path.parent / "kernel.py").read_text()
-        if not schema or "triton" not in text or not meta.get("reference"):
+        if not schema or not meta.get("reference") or "triton" not in text and "buggy" not in meta["name"]:  # programs of NumPy have no kernel
             continue
         name = meta["name"]
         names = [i["name"] for i in schema["inputs"]]

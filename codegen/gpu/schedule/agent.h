@@ -163,12 +163,12 @@ class Agent {
   absl::flat_hash_map<const ir::Value*, Known> known_;
   Groups products_, copies_;
   size_t effects_ = 0;
-  bool claimed_ = false;                      // stages of a loop
+  bool claimed_ = false;                                  // stages of a loop
   std::vector<std::pair<Span, int>> stored_, converted_;  // and not fenced: where, and which part
-  uint64_t waits_for_product_ = 0;            // that the operation began
-  bool used_columns_ = false;                 // of tensor memory
-  bool unfenced_loads_ = false;               // from it
-  bool behind_others_ = false;                // who used it, without a fence since then
+  uint64_t waits_for_product_ = 0;                        // that the operation began
+  bool used_columns_ = false;                             // of tensor memory
+  bool unfenced_loads_ = false;                           // from it
+  bool behind_others_ = false;                            // who used it, without a fence since then
   int64_t met_ = -1;  // how often the meeting had been held when this warp came; -1: it has not come
   int64_t met_cluster_ = -1;
   BlockPlace tile_block_;

@@ -6,7 +6,7 @@
     print(verdict)                                             # answer.py: wrong: answer.py:14: error[judge.differs]: …
     verdict.verdict                                            # "right", "wrong", "unsafe", "cheats", "undecided"
 
-    _task.py        what is to be computed: a function or module, and what it takes
+    _task.py, _calls.py          what is to be computed: a function or module, and what it takes
     _schema.py      the inputs that it takes: written, or inferred from a call
     _cases.py, _patterns.py      inputs that are tried
     _reference.py, _noise.py     the right result in float64, and how far rounding may lead from it

@@ -106,13 +106,16 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         narrower = source is not None and _unit(kind) > _unit(source)
         if name in _EXACT or (name in ("_to_copy", "copy_", "copy", "lift_fresh_copy") and not narrower):
             return
-        amplitude = result.abs() * _unit(kind) + _tiny(kind)
+        relative = result.abs() * _unit(kind)
         more = _more(name, result, magnitude, arguments)
         if more is not None:
-            amplitude = amplitude + more * (_SINGLE if _unit(kind) >= _SINGLE else _unit(kind))
+            relative = relative + more * (_SINGLE if _unit(kind) >= _SINGLE else _unit(kind))
+        amplitude = relative + torch.where(result == 0, 0.0, _tiny(kind))  # a 0 in float64 is exact, or `more` says how far it is off
         amplitude = torch.where(torch.isfinite(amplitude) & torch.isfinite(result), amplitude, 0.0)
         random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
-        result.add_(amplitude * torch.where(random < 0.5, -0.5 - random, random))  # 0.5 to 1 of it, to either side
+        made = result + amplitude * torch.where(random < 0.5, -0.5 - random, random)  # 0.5 to 1 of it, to either side
+        turned = (made * result.sign() < 0) & (relative < result.abs())  # rounding alone makes no negative square
+        result.copy_(torch.where(turned, 0.0, made))
 
 
 def _more(name: str, result: Any, magnitude: Any, arguments: Any) -> Any:

@@ -80,10 +80,12 @@ class _Noisy(numpy.ndarray):  # type: ignore[misc]
             return
         values, form = _plain(self), FORMATS[self.kind]
         with numpy.errstate(all="ignore"):
-            amplitude = numpy.abs(values) * form.unit + form.unit * 2.0 ** form.least + (0 if more is None else more * min(_SINGLE, form.unit))
+            relative = numpy.abs(values) * form.unit + (0 if more is None else more * min(_SINGLE, form.unit))
+            amplitude = relative + numpy.where(values == 0, 0.0, form.unit * 2.0 ** form.least)  # as _noise.py says
             amplitude = numpy.where(numpy.isfinite(amplitude) & numpy.isfinite(values), amplitude, 0.0)
             random = self.noise.random(values.shape)
-            values[...] += amplitude * numpy.where(random < 0.5, -0.5 - random, random)  # 0.5 to 1 of it, to either side
+            made = values + amplitude * numpy.where(random < 0.5, -0.5 - random, random)  # 0.5 to 1 of it, to either side
+            values[...] = numpy.where((made * numpy.sign(values) < 0) & (relative < numpy.abs(values)), 0.0, made)
             values[...] = numpy.where(numpy.abs(values) > form.largest, numpy.sign(values) * numpy.inf, values)  # as an answer's would overflow
 
 

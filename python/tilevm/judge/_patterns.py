@@ -8,6 +8,7 @@
     large, tiny   overflow of 16 bits and of exp; what is lost below the normal numbers
     extreme       the largest numbers of the type
     hot           one large element in each row, at its end
+    spread        elements of many magnitudes: a small constant that is added in another place
     signs         zeros of both signs
     inf, ninf, nan   where the task has such values
     low, high, equal, rising, falling   for integers: the bounds of indices, one index often, orders
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     Numbers = Any
 
-_FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "tiny", "signs", "extreme")
+_FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "spread", "tiny", "signs", "extreme")
 _INTEGERS = ("low", "high", "equal", "rising", "falling")
 
 
@@ -129,6 +130,10 @@ def _hot(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbe
     return values
 
 
+def _spread(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
+    return _normal(item, shape, generator) * 2.0 ** generator.uniform(max(-24, FORMATS[item.dtype].least), 2, shape)
+
+
 def _tiny(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
     return _normal(item, shape, generator) * 2.0 ** (FORMATS[item.dtype].least + 1)
 
@@ -156,8 +161,8 @@ def _with(special: float, whole_rows: bool) -> "Callable[..., Numbers]":
 
 
 _FILLS: "Dict[str, Callable[..., Numbers]]" = {
-    "negative": _negative, "ties": _ties, "zeros": _zeros, "offset": _offset, "large": _large, "hot": _hot, "tiny": _tiny, "signs": _signs,
-    "extreme": _extreme, "inf": _with(float("inf"), False), "ninf": _with(float("-inf"), False), "nan": _with(float("nan"), False),
+    "negative": _negative, "ties": _ties, "zeros": _zeros, "offset": _offset, "large": _large, "hot": _hot, "spread": _spread, "tiny": _tiny,
+    "signs": _signs, "extreme": _extreme, "inf": _with(float("inf"), False), "ninf": _with(float("-inf"), False), "nan": _with(float("nan"), False),
 }
 
 

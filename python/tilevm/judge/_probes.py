@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 
 
-from . import _compare, _numbers, _values
+from . import _compare, _numbers, _patterns, _values
 from ._findings import Finding
 from ._np import numpy
 from ._reference import Refused, flatten
@@ -85,8 +85,12 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
     except Refused:
         return None
     changes = any(after is not None for after in first.after)
-    if other != case and case.values == "normal" and not changes and _is_constant(first, second):
-        return Finding(UNDECIDED, "judge.constant_task", "the task gives the same result for other inputs, so that a right answer proves nothing")
+    if other != case and not changes and _is_constant(first, second):
+        differs = _differing(judge, case, first)
+        if differs is not None:
+            other, given2, second = differs
+        elif case.values == "normal":
+            return Finding(UNDECIDED, "judge.constant_task", "the task gives the same result for other inputs, so that a right answer proves nothing")
     try:
         judge.close()  # a new process, without results of earlier calls
         once = judge.call(given, keep=True)
@@ -109,6 +113,19 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
         found2 = _compare.compare(again.kept[0], first.results)
         if found2 is not None and found2.code in ("judge.differs", "judge.special"):
             return Finding(WRONG, "judge.shared_buffer", f"after a second call the first result is another one: {found2.text}", difference=found2)
+    return None
+
+
+def _differing(judge: "Judge", case: "Case", first: "Expected") -> "Optional[Tuple[Case, Tuple[Any, ...], Expected]]":
+    """Values of the same sizes for which the task gives another result: at some, as where all segments are empty, many inputs have the same."""
+    for number, values in enumerate([*["normal"] * 6, *_patterns.wanted(judge.task.schema)]):
+        other = dataclasses.replace(case, values=values, seed=case.seed + 2000003 + number)
+        try:
+            given, expected = judge.expect(other)
+        except Refused:
+            continue
+        if not _is_constant(first, expected):
+            return other, given, expected
     return None
 
 

@@ -19,7 +19,7 @@ import os
 import sys
 
 from .._errors import argument_error
-from . import _model, _numbers, _schema, _values
+from . import _calls, _model, _numbers, _schema, _values
 from ._narrow import narrowed
 from ._reference import flatten
 
@@ -145,42 +145,20 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
     """The function is what the tests call; the file is run once to see with what."""
     import torch
 
-    head = text[:text.index("#####")]
     module = _import(path)
-    own = [name for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__ and
-           not name.startswith(("_", "test_")) and f"def {name}(" in head]
     tests = [value for name, value in vars(module).items() if name.startswith("test_") and inspect.isfunction(value)]
-    calls: "Dict[str, List[Tuple[Tuple[Any, ...], Dict[str, Any]]]]" = {name: [] for name in own}
-    depth = [0]
-
-    def recorded(name: str, function: "Callable[..., Any]") -> "Callable[..., Any]":
-        def call(*args: "Any", **named: "Any") -> "Any":
-            if depth[0] == 0:
-                calls[name].append(_copied((args, named)))
-            depth[0] += 1
-            try:
-                return function(*args, **named)
-            finally:
-                depth[0] -= 1
-
-        return call
-
-    originals = {name: getattr(module, name) for name in own}
-    for name in own:
-        setattr(module, name, recorded(name, originals[name]))
-    for test in tests:
-        torch.manual_seed(_model.SEED)
-        with contextlib.suppress(Exception):  # calls until then are examples, too
-            test()
-    chosen = entry or max(own, key=lambda name: len(calls[name]), default="")
-    if not chosen or not calls[chosen]:
+    with _calls.recorded(module, text[:text.index("#####")]) as calls:
+        for test in tests:
+            torch.manual_seed(_model.SEED)
+            with contextlib.suppress(Exception):  # calls until then are examples, too
+                test()
+    chosen = entry or max(calls, key=lambda name: len(calls[name]), default="")
+    if not calls.get(chosen):
         raise argument_error(f"the tests in {path} call none of its functions", "name the function, as in task.py:function")
-    function = originals[chosen]
-    for name in own:
-        setattr(module, name, originals[name])
+    function = _calls.named(module, chosen)
     calls[chosen].sort(key=lambda call: not _is_steady(function, *call))  # an example with options by which the result is random says little
     args, named = calls[chosen][0]
-    bound = _bound(function, args, named)
+    bound = _calls.bound(function, args, named)
     schema = _schema.infer(list(bound), list(bound.values()), frozenset(named) & frozenset(bound))
     task = Task(chosen, path, function, schema, [(*args, *([_values.Keywords(named)] if named else [])) for args, named in calls[chosen]])
     task.names = [chosen]
@@ -193,7 +171,7 @@ def _is_steady(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "
 
     found = []
     for _ in range(2):
-        given, keywords = _copied((args, named))
+        given, keywords = _calls.copied((args, named))
         try:
             with torch.no_grad():
                 result = function(*given, **keywords)
@@ -201,17 +179,3 @@ def _is_steady(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "
             return False
         found.append([_numbers.exact(a).tobytes() if _values.is_array(a) else repr(a).encode() for a in flatten(result)])
     return found[0] == found[1]
-
-
-def _copied(value: "Any") -> "Any":
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(_copied, value))
-    if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
-    return value.detach().clone() if _values.is_tensor(value) else value
-
-
-def _bound(function: "Callable[..., Any]", args: "Tuple[Any, ...]", named: "Dict[str, Any]") -> "Dict[str, Any]":
-    """By the names of parameters, in their order."""
-    bound = inspect.signature(function).bind(*args, **named)
-    return dict(bound.arguments)

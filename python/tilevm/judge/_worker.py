@@ -229,14 +229,22 @@ def _shape_of(array: "Any") -> "Any":
     return str(array.dtype), tuple(array.shape), tuple(strides)
 
 
+def _named(module: "Any", name: str) -> "Any":
+    """`softmax`, or `LayerNorm.apply`; None if it is not there."""
+    first, _, second = name.partition(".")
+    found = vars(module).get(first)
+    return getattr(found, second, None) if second else found
+
+
 def _entry_of(module: "Any", entry: str, names: "List[str]") -> "Any":
     """The function or class that is meant: by name, by the reference's name, by a usual name, or the only one."""
     if entry:
-        if not hasattr(module, entry):
+        found = _named(module, entry)
+        if found is None:
             raise AttributeError(f"the answer has no `{entry}`")
-        return getattr(module, entry)
+        return found
     for name in (*names, *_NAMES):
-        found = vars(module).get(name)
+        found = _named(module, name)
         if callable(found):
             return found
     own = [value for name, value in vars(module).items() if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")]
