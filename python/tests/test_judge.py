@@ -205,6 +205,7 @@ def test_batch_goes_on_where_it_stopped(files, tmp_path, capsys):
     results.write_text("\n".join(json.dumps(line) for line in lines[:2]) + '\n{"id": "cut o')
     _command.main(arguments)
     assert results.read_text().count('"id": "none.py"') == 1 and "\n{\"id\": \"cut o\n{" in results.read_text()
+    assert _command.main(arguments) == EXIT_CODES["undecided"], "what is known counts for the exit code"
 
 
 def test_a_process_stays_with_its_task():

@@ -17,7 +17,7 @@ from .._errors import Error, UnavailableError, argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Set, TextIO, Tuple
+    from typing import Any, Dict, Iterator, List, Optional, TextIO, Tuple
 
     from ._process import Server
     from ._reference import Reference
@@ -44,14 +44,15 @@ def read(path: str) -> "List[Dict[str, Any]]":
     return found
 
 
-def known(path: str) -> "Set[str]":
-    """Identities of verdicts that a file has; a line that was cut off counts as none."""
-    found = set()
+def known(path: str) -> "Dict[str, str]":
+    """The verdicts that a file has, by identity; a line that was cut off counts as none."""
+    found = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             for line in file:
                 try:
-                    found.add(str(json.loads(line)["id"]))
+                    said = json.loads(line)
+                    found[str(said["id"])] = str(said["verdict"])
                 except (ValueError, KeyError, TypeError):
                     continue
     return found

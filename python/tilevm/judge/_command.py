@@ -81,10 +81,10 @@ def _judge(options: "argparse.Namespace") -> int:
 
         for item in items:
             split(item["answer"])
-    done = _batch.known(options.results) if options.results else set()
+    done = _batch.known(options.results) if options.results else {}
     file = _batch.complete(options.results) if options.results else None
     more = {"budget": options.budget, "sandbox": not options.no_sandbox, "out": options.out, "device": options.device}
-    worst = 0
+    worst = max((EXIT_CODES.get(done[item["id"]], 0) for item in items if item["id"] in done), default=0)
     for found in _batch.run([item for item in items if item["id"] not in done], options.jobs, more):
         worst = max(worst, EXIT_CODES[found["verdict"]])
         if file is not None:
