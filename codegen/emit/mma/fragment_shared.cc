@@ -3,6 +3,7 @@
 #include "codegen/emit/context/fragment_source.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -312,23 +313,21 @@ class PairsThroughShared : public ThroughShared {
 
 // The layout of pairs: without this bit of an element's number, which only the lowest bit of the register's has; nullopt: it is another's, too.
 std::optional<Layout> OfPairs(const Layout& layout, Mask bit) {
-  const auto others = [&](In in, size_t first) {
-    Masks kept;
-    for (size_t i = first; i < layout.bases(in).size(); ++i) {
-      const Mask m = layout.bases(in)[i];
-      if ((m & bit) != 0) return std::optional<Masks>();
-      kept.push_back((m & (bit - 1)) | (m & ~(bit - 1)) >> 1);
-    }
-    return std::optional(std::move(kept));
-  };
   if (layout.bases(In::kRegister).empty() || layout.bases(In::kRegister)[0] != bit) return std::nullopt;
+  Masks kept[std::size(kIns)];
+  for (const In in : kIns) {
+    const Masks& bases = layout.bases(in);
+    for (size_t i = in == In::kRegister ? 1 : 0; i < bases.size(); ++i) {
+      if ((bases[i] & bit) != 0) return std::nullopt;
+      kept[static_cast<size_t>(in)].push_back((bases[i] & (bit - 1)) | (bases[i] & ~(bit - 1)) >> 1);
+    }
+  }
   Shape shape(layout.shape().begin(), layout.shape().end());
   for (int d = 0; d < layout.rank(); ++d) {
     if ((layout.DimMask(d) & bit) != 0) shape[static_cast<size_t>(d)] /= 2;
   }
-  std::optional<Masks> registers = others(In::kRegister, 1), lanes = others(In::kLane, 0), warps = others(In::kWarp, 0);
-  if (!registers || !lanes || !warps) return std::nullopt;
-  return Layout::FromBases(shape, *std::move(registers), *std::move(lanes), *std::move(warps));
+  const auto of = [&](In in) { return kept[static_cast<size_t>(in)]; };
+  return Layout::FromBases(shape, of(In::kRegister), of(In::kLane), of(In::kWarp));
 }
 
 // Of 4 bits: where threads hold neighbours along K, pairs of them go there as bytes, and words are what the instruction takes.
