@@ -19,8 +19,8 @@ namespace tile::codegen {
 // The scales of a tile, M x `blocks` of A or `blocks` x N of B; `blocks` is a power of two. What no row or column has is a copy.
 Layout MmaScaleLayout(const MmaTile& tile, Operand operand, int64_t blocks);
 
-// Of instruction number i of a warp along M (of A) or N (of B): word `word` of the threads that `thread` names (of A: 2 * thread and the next one of
-// each four), from byte `byte` on.
+// Where instruction number i of a warp, along M of A or N of B, finds its scales: from byte `byte` of word `word` on. `thread` selects threads of each
+// four: thread number `thread` for B; numbers 2 * thread and 2 * thread + 1 for A.
 struct MmaScalePlace {
   int word, thread, byte;
 };

@@ -16,8 +16,8 @@ Position At(const Layout& layout, int reg, int lane, int warp) {
   return {c[0], c[1]};
 }
 
-// The PTX ISA's figures of .scale_vec::1X, 2X and 4X: thread-id-a picks two threads of each four, of which the first has the scales of row g and the
-// other those of row g + 8; thread-id-b one, with the scales of column g. Byte 0 belongs to the first block along K.
+// The PTX ISA has figures of .scale_vec::1X, 2X and 4X. thread-id-a selects two threads of each four: the first has the scales of row g, the other
+// those of row g + 8. thread-id-b selects one thread, which has the scales of column g. Byte 0 belongs to the first block along K.
 TEST(BlockScalesTest, AsInThePtxIsa) {
   const MmaInstruction in = {16, 8, 32, 8};
   for (const int64_t m : {8, 16, 32, 128}) {

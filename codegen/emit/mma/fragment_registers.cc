@@ -29,7 +29,7 @@ class Held : public FragmentSource {
   }
 
  private:
-  // Of 4 bits, each in a byte.
+  // Packs eight codes of 4 bits, each of which is in a byte.
   llvm::Value* PackCodes(Operands codes) {
     auto& b = e_.b();
     llvm::Value* word = e_.I32(0);

@@ -304,7 +304,7 @@ class CodesThroughShared : public ThroughShared {
   std::map<int, llvm::Value*> codes_;
 };
 
-// Of pairs in bytes, for which there is memory for twice as many (MmaExchangeBytes).
+// Each byte is a pair of elements. MmaExchangeBytes reserves memory for twice as many.
 class PairsThroughShared : public ThroughShared {
  public:
   using ThroughShared::ThroughShared;
@@ -330,7 +330,7 @@ std::optional<Layout> OfPairs(const Layout& layout, Mask bit) {
   return Layout::FromBases(shape, of(In::kRegister), of(In::kLane), of(In::kWarp));
 }
 
-// Of 4 bits: where threads hold neighbours along K, pairs of them go there as bytes, and words are what the instruction takes.
+// Stores a tile of 4-bit elements. Where a thread holds neighbours along K, a pair of them is stored as a byte, and a word is what the instruction takes.
 std::unique_ptr<FragmentSource> CodesInShared(Emitter& e, TileRegisters tile, const Layout& fragment,
                                               const PartAlongK& part) {
   const Mask neighbour = fragment.bases(In::kRegister)[0];

@@ -10,7 +10,7 @@
 
 namespace tile::codegen {
 
-// Of a plan that has scales: those of the whole product, and which of its steps along K comes first.
+// The scales of the whole product, if the plan has some, and the number of the first step along K.
 struct StepScales {
   const ScaleWords* words = nullptr;
   int first_step = 0;

@@ -355,7 +355,7 @@ const Layout* LayoutRules::ForScales(const Op& mma, int i) {
   return scales ? Intern(*scales) : nullptr;
 }
 
-// Few bytes, of which several threads load the same, so that no thread gets its scales from another.
+// Scales are few bytes. Several threads load the same ones, so no thread gets its scales from another.
 void LayoutRules::NoteScales(const Op& mma) {
   for (int i = 0; i < mma.num_operands(); ++i) {
     std::vector<std::pair<const Value*, const Layout*>> seen = {{mma.operand(i), ForScales(mma, i)}};

@@ -26,7 +26,7 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
   });
 }
 
-// Of products with block scales that are multiplied out.
+// Remarks why products with block scales are multiplied out.
 void TellWhyNot(Program& p) {
   ir::Walk(p.function->body(), [&](const ir::Op* op) {
     if (!ir::MmaScaledOp::Is(op) || KindOf(*op).operands() != OperandsBy::kElements) return;

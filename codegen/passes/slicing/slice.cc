@@ -522,12 +522,8 @@ class BlockSlicer {
     return follows;
   }
 
-  bool Precedes(const Op& a, const Op& b) const { return position_.at(AtOf(a)) < position_.at(AtOf(b)); }
-  // The operation of the block that it is, or stands in.
-  const Op* AtOf(const Op& op) const {
-    const Op* at = &op;
-    while (at->block() != block_) at = at->parent();
-    return at;
+  bool Precedes(const Op& a, const Op& b) const {
+    return position_.at(AtIn(*block_, a)) < position_.at(AtIn(*block_, b));
   }
 
   // Loads that slices cannot do later or again, as what follows may overwrite what they read.

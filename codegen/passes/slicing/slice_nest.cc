@@ -66,6 +66,12 @@ bool StandsIn(const Value& v, const Block& body) {
   return (v.def() != nullptr ? v.def()->block() : v.block()) == &body;
 }
 
+const Op* AtIn(const Block& block, const Op& op) {
+  const Op* at = &op;
+  while (at->block() != &block) at = at->parent();
+  return at;
+}
+
 Values OuterTokens(Value* token, const Block& body) {
   const ir::CarryingLoop loop(*body.parent());
   Values outer, open = {token};

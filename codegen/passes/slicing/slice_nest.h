@@ -32,6 +32,8 @@ int64_t WordsOfNest(const ir::Op& loop);
 
 // The value is an argument of the block, or is computed in it.
 bool StandsIn(const ir::Value& v, const ir::Block& body);
+// The operation of the block that this one is, or stands in.
+const ir::Op* AtIn(const ir::Block& block, const ir::Op& op);
 // Tokens of outside that the token of the body waits for.
 Values OuterTokens(ir::Value* token, const ir::Block& body);
 

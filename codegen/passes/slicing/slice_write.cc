@@ -68,7 +68,7 @@ class Writer {
     }
     RemoveUnused();
     // The last first: what it loads may have served for the addresses of another.
-    for (Op*& load : loads) load = const_cast<Op*>(AtOf(*load));
+    for (Op*& load : loads) load = const_cast<Op*>(AtIn(*block_, *load));
     std::sort(loads.begin(), loads.end(), [&](const Op* a, const Op* b) { return Precedes(*b, *a); });
     loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
     for (Op* load : loads) {
@@ -84,12 +84,6 @@ class Writer {
 
  private:
   bool Precedes(const Op& a, const Op& b) const { return position_.at(&a) < position_.at(&b); }
-  // The operation of the block that it is, or stands in.
-  const Op* AtOf(const Op& op) const {
-    const Op* at = &op;
-    while (at->block() != block_) at = at->parent();
-    return at;
-  }
 
   // The loops in front of the operation that load what it waits for.
   std::vector<SliceLoop*> LoopsBefore(const Op& op,
@@ -98,7 +92,7 @@ class Writer {
     std::vector<SliceLoop*> out;
     const auto it = waits_for.find(&op);
     if (it == waits_for.end()) return out;
-    const Op* at = AtOf(op);
+    const Op* at = AtIn(*block_, op);
     for (const Op* load : it->second) {
       for (SliceLoop* loop : loops_with.at(load)) {
         const bool before = loop->place() == at || Precedes(*loop->place(), *at);

@@ -21,7 +21,7 @@ const FragmentKind& MmaSyncScaledKind();
 // Which side's scales an operand is, 0 or 1; -1: it is none.
 int ScaleOf(const ir::Op& mma, int operand);
 
-// Of a mmaf_scaled.
+// Why a mmaf_scaled has no such instruction; "" if it has one.
 std::string WhyNotByBlockScales(const Target& target, const ir::Op& mma);
 
 }  // namespace tile::codegen
