@@ -35,14 +35,18 @@ uint64_t PowerOfTwoIn(uint64_t n) { return n == 0 ? Facts::kMax : std::min(Facts
 template <class Fact>
 void Facts::Remember(Known<Fact>& known, Key key, const Fact& fact) {
   known[key] = fact;
-  found_.push_back(key);
+  found_.push_back({key, KindOf(&fact)});
 }
 
+// What was assumed before the mark of another kind of fact about the same value stays: it would be looked for again, and again without end.
 void Facts::ForgetSince(size_t mark) {
   for (size_t i = mark; i < found_.size(); ++i) {
-    multiples_.erase(found_[i]);
-    ranges_.erase(found_[i]);
-    lines_.erase(found_[i]);
+    const auto& [key, kind] = found_[i];
+    switch (kind) {
+      case Kind::kMultiple: multiples_.erase(key); break;
+      case Kind::kRange: ranges_.erase(key); break;
+      case Kind::kLine: lines_.erase(key); break;
+    }
   }
   found_.resize(mark);
 }

@@ -65,6 +65,10 @@ class Facts {
     bool operator==(const Multiple& m) const { return of == m.of; }
   };
   using Key = std::pair<const ir::Value*, int>;  // the dimension; 0 where none is meant
+  enum class Kind : uint8_t { kMultiple, kRange, kLine };
+  static constexpr Kind KindOf(const Multiple*) { return Kind::kMultiple; }
+  static constexpr Kind KindOf(const Range*) { return Kind::kRange; }
+  static constexpr Kind KindOf(const Line*) { return Kind::kLine; }
   template <class Fact>
   using Known = absl::flat_hash_map<Key, Fact>;
 
@@ -124,7 +128,11 @@ class Facts {
   Known<Multiple> multiples_;
   Known<Range> ranges_;
   Known<Line> lines_;
-  std::vector<Key> found_;  // in order, with any kind of fact
+  struct Found {
+    Key key;
+    Kind kind;
+  };
+  std::vector<Found> found_;  // in order
   absl::flat_hash_map<const ir::Op*, std::vector<const ir::Op*>> ends_;
   int64_t looked_ = 0;
 };
