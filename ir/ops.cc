@@ -7,8 +7,9 @@
 namespace tile::ir::ops {
 namespace {
 
+// Of a float the bits that memory holds: tf32 has 19, of which the lowest is bit 13.
 uint64_t IntegerBits(Elem e, int64_t value) {
-  const int bits = ElemInfoOf(e).bits;
+  const int bits = IsFloat(e) ? 8 * StorageBytes(e) : ElemInfoOf(e).bits;
   return bits == 64 ? static_cast<uint64_t>(value) : static_cast<uint64_t>(value) & ((uint64_t{1} << bits) - 1);
 }
 
