@@ -120,9 +120,10 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool OfScaled() const { return options_.seed >= kScaledSeeds; }
-  bool Carries() const { return options_.seed >= kCarriedSeeds && !OfScaled(); }
-  bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries(); }
+  bool Repeats() const { return options_.seed >= kRepeatedSeeds; }
+  bool OfScaled() const { return options_.seed >= kScaledSeeds && !Repeats(); }
+  bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
+  bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries() && !Repeats(); }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();
   void ChooseElementsOfLoops();
@@ -187,6 +188,7 @@ class Generator {
   op::Access How(Value* token, bool store, Elem e);
   Val LoadCut(const Region& region, Cut cut, Value* token, Value** done);
   Val LoadPointers(const Region& region, const Shape& shape, Value* token, Value** done);
+  Value* Repeated(Elem e, const Shape& shape);
   Value* Pointers(const Region& region, Value* offsets);
   Val Load(const Region& region, const Shape& tile, Value* token, Value** done);
   Value* StorePointers(Val x, Value* token);

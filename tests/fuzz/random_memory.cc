@@ -280,12 +280,32 @@ Value* Generator::Pointers(const Region& region, Value* offsets) {
   return op::Offset(b_, p, offsets);
 }
 
+// Numbers of elements in memory order, but that groups of neighbours along one dimension have the number of their first.
+Value* Generator::Repeated(Elem e, const Shape& shape) {
+  const int rank = static_cast<int>(shape.size()), dim = static_cast<int>(r_.Below(rank));
+  Value* sum = Splat(e, shape, 0);
+  int64_t stride = 1;
+  for (int d = rank - 1; d >= 0; --d) {
+    const auto at = static_cast<size_t>(d);
+    Shape line(shape.size(), 1);
+    line[at] = shape[at];
+    Value* number = op::Reshape(b_, Tile(e, line), op::Iota(b_, Tile(e, {shape[at]})));
+    if (d == dim) number = op::Divi(b_, number, Splat(e, line, r_.Of({2, 4, 8})), ir::Signedness::kUnsigned);
+    number = op::Muli(b_, number, Splat(e, line, stride));
+    sum = op::Addi(b_, sum, op::Broadcast(b_, Tile(e, shape), number));
+    stride *= shape[at];
+  }
+  return sum;
+}
+
 Val Generator::LoadPointers(const Region& region, const Shape& shape, Value* token, Value** done) {
   const Elem e = r_.Of({Elem::kI32, Elem::kI64});
   const int64_t n = Count(shape);
   Value *offsets = nullptr, *mask = nullptr;
   if (r_.Percent(60) && n <= region.size) {
-    offsets = op::Reshape(b_, Tile(e, shape), op::Iota(b_, Tile(e, {n})));
+    offsets = Repeats() && !shape.empty() && r_.Percent(80)
+                  ? Repeated(e, shape)
+                  : op::Reshape(b_, Tile(e, shape), op::Iota(b_, Tile(e, {n})));
     const int64_t stride = r_.Percent(60) ? 1 : r_.In(1, 3);
     if (stride > 1) offsets = op::Muli(b_, offsets, Splat(e, shape, stride));
     const int64_t room = std::max<int64_t>(1, (region.size - n) / 16);
@@ -308,7 +328,8 @@ Val Generator::LoadPointers(const Region& region, const Shape& shape, Value* tok
     mask = mask == nullptr ? random : op::Andi(b_, mask, random);
   }
   Val padding;
-  if (mask != nullptr) padding = Operand(region.elem, shape);
+  const bool plain = Repeats() && r_.Percent(70);
+  if (mask != nullptr) padding = plain ? Shaped(RandomConstant(region.elem, {}), shape) : Operand(region.elem, shape);
   op::Access a = How(token, false, region.elem);
   a.mask = mask;
   a.padding = padding.v;
@@ -319,7 +340,7 @@ Val Generator::LoadPointers(const Region& region, const Shape& shape, Value* tok
 }
 
 Val Generator::Load(const Region& region, const Shape& tile, Value* token, Value** done) {
-  if (tile.empty() || (r_.Percent(30) && !ir::IsSubByte(region.elem))) {
+  if (tile.empty() || (r_.Percent(Repeats() ? 80 : 30) && !ir::IsSubByte(region.elem))) {
     if (!ir::IsSubByte(region.elem)) return LoadPointers(region, tile, token, done);
   }
   if (!tile.empty() && !ir::IsSubByte(region.elem) && r_.Percent(20)) return LoadBlock(region, tile, token, done);
