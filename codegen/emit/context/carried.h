@@ -1,5 +1,5 @@
-// Values that control flow joins, as phis: what loops carry, and results of branches. Elements of 8 bits lie four in a word there, so that a tile
-// that is loaded an iteration early takes a quarter of the registers. It is loaded and converted as words anyway.
+// Values that control flow joins, as phis: what loops carry, and results of branches. Elements of 8 and 16 bits lie four and two in a word there, so
+// that a tile that is loaded an iteration early takes a quarter or half of the registers. It is loaded and converted as words anyway.
 //
 //   std::vector<llvm::PHINode*> phis = NewPhis(e, type);   // at the insertion point
 //   e.Set(v, RegistersOf(e, phis, type));                  // behind the last phi of the block
@@ -13,7 +13,7 @@
 
 namespace tile::codegen {
 
-// One for each register, or for each word of four. Tokens have none.
+// One for each register, or for each word. Tokens have none.
 std::vector<llvm::PHINode*> NewPhis(Emitter& e, ir::Type t);
 // The registers of a value of the type that comes as these: phis, or what they take.
 Registers RegistersOf(Emitter& e, const Registers& words, ir::Type t);

@@ -120,7 +120,8 @@ class CopyRole : public RoleCopy {
     absl::flat_hash_map<const ir::Op*, Invariant> invariants = {};
     std::vector<const ir::Op*> leaders = {};
     std::vector<Deferred> deferred = {};
-    std::vector<const ir::Op*> overlapping = {};  // all products are
+    std::vector<const ir::Op*> overlapping = {};                    // all products are
+    absl::flat_hash_map<const ir::Value*, ir::Value*> stored = {};  // where right operands are that the loop makes
     // In this iteration:
     std::vector<const ir::Op*> begun = {}, running = {};
     int piece = 0;                // so many were read
@@ -205,6 +206,8 @@ class CopyRole : public RoleCopy {
   ir::Value* StoredAs(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
   bool ReadsWide(const ir::Op& mma) const;
   ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
+  ir::Value* StoreRhs(ir::Builder& b, const ir::Op& mma);
+  ir::Value* Turned(ir::Builder& b, ir::Value* v);
   ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
   ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
   // The sums of a product that has ended, where a branch hands them on.

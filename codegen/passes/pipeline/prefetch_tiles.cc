@@ -13,6 +13,7 @@
 #include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/move_loads.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/staging.h"
@@ -36,8 +37,6 @@ constexpr int64_t kMostCarried = 16;  // registers of a thread: more would take 
 constexpr int kMostAhead = 2;         // iterations
 constexpr int64_t kMostBesideProducts = 4;  // the same of a loop that multiplies what is copied ahead
 
-// Registers of a thread for fragments and addresses, in a loop that multiplies.
-constexpr int64_t kBesideTiles = tuning::kFragmentRegisters;
 // The fewest that ptxas needs for them. Two blocks that fit then are kept. What they overlap is worth more than loads that come early (operands of 4 bits,
 // 64x128x64 on an H200: 623 us in two blocks, 922 in one that loads early).
 constexpr int64_t kLeastBesideTiles = kBesideSums;
@@ -60,10 +59,11 @@ int64_t CarriedWords(const ir::Type& tile) {
   return ir::MemoryBits(tile.elem()) == 8 ? (words + 3) / 4 : words;
 }
 
-// Registers of 32 bits that a load takes over all threads: a vector needs few addresses, elements by themselves one each.
+// Registers of 32 bits that a load takes over all threads beside products: a vector needs few addresses, elements by themselves one each. Two elements
+// of 16 bits lie in one.
 int64_t WordsOf(const Op& load, Facts* facts) {
   const ir::Type tile = load.result(0)->type();
-  const int64_t words = CarriedWords(tile);
+  const int64_t words = ir::MemoryBits(tile.elem()) == 16 ? (RegistersOf(tile) + 1) / 2 : CarriedWords(tile);
   if (!ir::LoadPtrOp::Is(&load)) return words;
   const auto bits = static_cast<uint64_t>(std::max(8, ir::MemoryBits(tile.elem())));
   for (int d = 0; d < tile.rank(); ++d) {
@@ -130,8 +130,17 @@ class WalkingLoop {
     if (each <= kFewBesideTwo && few_fit && !schedule.producer) return kFewBesideTwo;
     const int64_t blocks = std::max(schedule.blocks, two_fit ? 2 : 1);
     const int64_t left =
-        std::min(kMostOfThread, Target::kRegisters / (threads * blocks)) - live_of_thread - kBesideTiles;
+        std::min(kMostOfThread, Target::kRegisters / (threads * blocks)) - live_of_thread - BesideTiles();
     return schedule.producer ? kMostBesideProducts : std::max(kMostBesideProducts, left);
+  }
+
+  // Registers of a thread for addresses, and fragments unless all products read shared memory.
+  int64_t BesideTiles() const {
+    const int warps = ScheduleOf(*p_.function)->num_warps;
+    for (const Op* inside : *body_) {
+      if (IsProduct(*inside) && !PlanCopied(p_.target, warps, *inside)) return tuning::kFragmentRegisters;
+    }
+    return tuning::kBesideStaged;
   }
 
   // The first product of the body comes before it.

@@ -157,6 +157,7 @@ bool ShouldTakeTurns(const Target& target, const Schedule& schedule, const Op& l
   if (schedule.num_warps != 4 * kGroups || schedule.blocks > 1) return false;
   // Fragments of the leader could go through shared memory, with barriers of the block, while the other warpgroup waits for its turn.
   for (const Op* leader : LeadersOf(loop)) {
+    if (CopyOf(*leader, 1) == nullptr) return false;
     if (CopyOf(*leader, 0) == nullptr && !DecisionOf<Decision::kStagesLhs>(*leader)) return false;
   }
   double cycles = 0;

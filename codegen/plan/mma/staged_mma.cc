@@ -1,6 +1,7 @@
 #include "codegen/plan/mma/staged_mma.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
@@ -73,7 +74,7 @@ std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, co
 
 std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma) {
   const StagedMmaKind* kind = CopiedKindOn(target);
-  if (kind == nullptr || !IsProduct(mma) || CopyOf(mma, 1) == nullptr) return std::nullopt;
+  if (kind == nullptr || !IsProduct(mma) || (CopyOf(mma, 1) == nullptr && !StoresRhs(mma))) return std::nullopt;
   std::optional<StagedTile> a;
   if (CopyOf(mma, 0) != nullptr) {
     a = StagedOperandOf(mma, 0);
@@ -82,7 +83,8 @@ std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, con
       if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
     }
   }
-  return kind->Plan(target, num_warps, mma, a ? &*a : nullptr, StagedOperandOf(mma, 1).value(), false);
+  const StagedTile b = StoresRhs(mma) ? StoredRhs(mma.operand(1)->type()) : StagedOperandOf(mma, 1).value();
+  return kind->Plan(target, num_warps, mma, a ? &*a : nullptr, b, false);
 }
 
 bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy) {
@@ -120,6 +122,21 @@ StagedTile StagedLhs(ir::Type lhs) {
   t.contiguous = 1;
   t.other = 0;
   t.swizzle = static_cast<int>(std::min<int64_t>(128, t.k * t.element_bits / 8));
+  return t;
+}
+
+bool StoresRhs(const ir::Op& mma) {
+  if (!IsProduct(mma) || IsInvariant(mma, 1)) return false;
+  const ir::Type rhs = mma.operand(1)->type();
+  const ir::Op* copy = CopyOf(mma, 0);
+  return copy != nullptr && copy->block() == mma.block() && CopyOf(mma, 1) == nullptr && rhs.rank() == 2 &&
+         ir::MemoryBits(rhs.elem()) == 16;
+}
+
+StagedTile StoredRhs(ir::Type rhs) {
+  StagedTile t = StagedLhs(rhs);
+  t.lhs = t.k_major = false;
+  std::swap(t.mn, t.k);
   return t;
 }
 

@@ -82,7 +82,7 @@ bool MultipliesFromTma(const Target& target);
 // TMA brings both operands to a stage, where they lie so, as the product reads them.
 std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, const ir::Op& mma, const StagedTile& a,
                                          const StagedTile& b);
-// The right operand is in a stage that the threads copy (CopyOf); so is the left one, or it is in registers. A loop-invariant left operand stays in
+// The right operand is in a stage that the threads copy (CopyOf), or they store it (StoresRhs); the left one is copied, too, or in registers. A loop-invariant left operand stays in
 // shared memory for the whole loop. There is no plan if it feeds several products, because ptxas 13.0 overwrites fragments that live longer
 // than one product with those of the next.
 std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma);
@@ -98,6 +98,11 @@ bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
 // How a loop-invariant left operand is stored there.
 StagedTile StagedLhs(const ir::Op& mma);
 StagedTile StagedLhs(ir::Type lhs);
+// The loop makes the right operand of elements of 16 bits, and a copy brings the left one. Products that read stages have it in shared memory: threads
+// store it there in each iteration. `a @ dequantised(b)` is such a product.
+bool StoresRhs(const ir::Op& mma);
+// How it lies there: in rows, as the left operand would.
+StagedTile StoredRhs(ir::Type rhs);
 // Words of 32 bits that a thread gives to the product as its left operand in registers.
 int64_t WordsOfLhs(const ir::Op& mma);
 // A fragment_words is for products like this one; how it distributes its operand.

@@ -200,9 +200,8 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     return true;
   }
   // Of operands that are loaded and converted a thread holds little more than what was loaded, so that two blocks need no more than this.
-  const bool converts =
-      exchanged > 0 && beside == tuning::kFragmentRegisters &&
-      std::none_of(products.begin(), products.end(), [](const ir::Op* mma) { return WorksOnRows(*mma); });
+  const bool converts = exchanged > 0 && std::none_of(products.begin(), products.end(),
+                                                      [](const ir::Op* mma) { return WorksOnRows(*mma); });
   const bool data_fits = converts && 2 * (MostLiveData(function).words + threads * kBesideSums) <= Target::kRegisters;
   const int for_two = by_rows && plan->num_warps == 4 ? tuning::kStagesForTwoWarpgroups : tuning::kStagesForTwoBlocks;
   plan->blocks = (2 * registers <= Target::kRegisters || data_fits) && stages(2) >= for_two ? 2 : 1;

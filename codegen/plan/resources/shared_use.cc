@@ -165,11 +165,16 @@ class Accountant {
     for (int i = 0; i < 2; ++i) account_.Reserve(static_cast<uint64_t>(kBarrierBytes * stages), kBarrierBytes);
   }
 
-  // Foresees what expand_copies.cc allocates for loops whose threads copy, and where left operands are put that products read from memory.
+  // Foresees what expand_copies.cc allocates for loops whose threads copy, and where operands are put that products read from memory.
   void CopyRing(const Op& loop) {
     const Op* copy = CopyIn(loop);
     if (copy == nullptr) return;
     if (!CopiesByTma(*copy)) account_.ReserveCopies(static_cast<uint64_t>(StageOf(*copy).ring_bytes(schedule_.stages)));
+    for (const Op* op : *copy->block()) {
+      if (!StoresRhs(*op) || !KindOf(*op).reads_stages()) continue;
+      const Value* rhs = op->operand(1);
+      account_.ReserveKept(rhs, copy->block(), static_cast<uint64_t>(StoredRhs(rhs->type()).bytes()), kSwizzled);
+    }
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         if (KindOf(*use->owner).reads_stages() && DecisionOf<Decision::kStagesLhs>(*use->owner))
