@@ -1,5 +1,6 @@
 #include "codegen/assemble/frequencies.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -22,6 +23,16 @@ std::string WithFrequencies(const std::string& ptx) {
     } else {
       absl::StrAppend(&out, line);
     }
+  }
+  return out;
+}
+
+std::string WithoutFrequencies(const std::string& ptx) {
+  std::string out;
+  for (const absl::string_view line : absl::StrSplit(ptx, '\n')) {
+    if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(line), kFrequencyMark)) continue;
+    if (!out.empty()) out += '\n';
+    absl::StrAppend(&out, line);
   }
   return out;
 }

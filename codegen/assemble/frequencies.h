@@ -17,6 +17,8 @@ inline constexpr int kPtxOfFrequencies = 90;
 bool HasFrequencies(const std::string& ptx);
 // With pragmas, as PTX 9.0 if its version was an older one.
 std::string WithFrequencies(const std::string& ptx);
+// Without the comments.
+std::string WithoutFrequencies(const std::string& ptx);
 
 }  // namespace tile::codegen
 

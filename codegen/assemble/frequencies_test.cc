@@ -11,6 +11,10 @@ TEST(Frequencies, AreCommentsThatBecomePragmas) {
   EXPECT_EQ(WithFrequencies(ptx), "//\n.version 9.0\n.target sm_90a\n$L1:\n\t.pragma \"frequency 1000\";\n\tret;\n");
 }
 
+TEST(Frequencies, CanBeLeftOut) {
+  EXPECT_EQ(WithoutFrequencies("$L1:\n\t// tile.frequency 1000\n\tret;\n"), "$L1:\n\tret;\n");
+}
+
 TEST(Frequencies, LeaveANewerVersionAndOtherCommentsAlone) {
   const std::string ptx = ".version 9.1\n\t// tile\n";
   EXPECT_FALSE(HasFrequencies(ptx));
