@@ -1,10 +1,13 @@
 // Tensor memory: who has which columns, what products have left there, and the end of products.
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "codegen/analysis/origin.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/gpu/elected.h"
 #include "codegen/emit/pipeline/async_products.h"
@@ -61,10 +64,14 @@ void LowerFreeColumns(Emitter& e, const ir::Op& op) {
                   "r", {e.scalar(op.operand(0))});
 }
 
-// The product adds to them (emit/lower/lower_mma.cc).
+// The product adds to them, or leaves sums there (emit/lower/lower_mma.cc).
 void LowerColumnSums(Emitter&, const ir::Op&) {}
+void LowerFreshColumns(Emitter&, const ir::Op&) {}
 
-void LowerLoadColumns(Emitter& e, const ir::Op& op) {
+namespace {
+
+// This thread's sums, in the order of its registers, by loads that `take` gets one after the other.
+void LoadSums(Emitter& e, const ir::Op& op, const std::function<void(Registers)>& take) {
   auto& b = e.b();
   const auto shape = op.result(0)->type().shape();
   const auto groups = DecisionOf<Decision::kWarpgroups>(op).value();
@@ -80,15 +87,40 @@ void LowerLoadColumns(Emitter& e, const ir::Op& op) {
   const Taking taking = TakingOf(shape[0]);
   const int64_t loads = std::min(taking.most, group_columns / taking.columns);
   llvm::Type* type = e.RegisterType(op.result(0)->type().element());
-  Registers all;
   for (int64_t block = 0; block < blocks; ++block) {
     for (int64_t column = 0; column < group_columns; column += loads * taking.columns) {
-      const Registers loaded = Load(e, absl::StrCat(taking.shape, loads), loads * taking.registers, type,
-                                    b.CreateAdd(first, e.I32(block * shape[1] + column)));
-      all.insert(all.end(), loaded.begin(), loaded.end());
+      take(Load(e, absl::StrCat(taking.shape, loads), loads * taking.registers, type,
+                b.CreateAdd(first, e.I32(block * shape[1] + column))));
     }
   }
-  e.Set(op.result(0), Through(e, "tcgen05.wait::ld.sync.aligned;", std::move(all)));
+}
+
+Registers Loaded(Emitter& e, Registers sums) { return Through(e, "tcgen05.wait::ld.sync.aligned;", std::move(sums)); }
+
+Registers AllSums(Emitter& e, const ir::Op& op) {
+  Registers all;
+  LoadSums(e, op, [&](Registers loaded) { all.insert(all.end(), loaded.begin(), loaded.end()); });
+  return Loaded(e, std::move(all));
+}
+
+}  // namespace
+
+void LowerLoadColumns(Emitter& e, const ir::Op& op) { e.Set(op.result(0), AllSums(e, op)); }
+
+// Load by load: what is added needs no registers any more.
+void LowerAddColumns(Emitter& e, const ir::Op& op) {
+  auto& b = e.b();
+  const ir::Value* addend = op.operand(1);
+  if (IsZero(addend)) return e.Set(op.result(0), AllSums(e, op));
+  Registers sums = e.regs(addend);
+  size_t at = 0;
+  LoadSums(e, op, [&](Registers loaded) {
+    for (llvm::Value* product : Loaded(e, std::move(loaded))) {
+      llvm::Value*& sum = sums[at++];
+      sum = product->getType()->isFloatTy() ? b.CreateFAdd(sum, product) : b.CreateAdd(sum, product);
+    }
+  });
+  e.Set(op.result(0), std::move(sums));
 }
 
 void LowerMmaCommit(Emitter& e, const ir::Op& op) {

@@ -59,6 +59,11 @@ Step Agent::ColumnSums(const ir::Op& op) {
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 
+Step Agent::FreshColumns(const ir::Op& op) {
+  Of(op.result(0)) = {.columns = {Number(op.operand(0)), ColumnsOf(op.result(0)->type())}};
+  return Nothing(op);
+}
+
 // Nobody waits for it here: a commit tells others of its end.
 Step Agent::ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial) {
   const Span span = Of(ir::ProductOp(op).acc()).columns;
@@ -68,16 +73,29 @@ Step Agent::ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial) {
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 
-Step Agent::LoadColumns(const ir::Op& op) {
-  const Span span = {Number(op.operand(0)), ColumnsOf(op.result(0)->type())};
-  Sums sums;
+Fault Agent::TakeSums(Span span, Sums* sums) {
   Fault fault = UsesColumns();
-  if (!fault.found()) fault = block().columns.Read(span, &sums);
-  if (!fault.found() && machine_.Runs(sums.product)) {
+  if (!fault.found()) fault = block().columns.Read(span, sums);
+  if (!fault.found() && machine_.Runs(sums->product)) {
     fault = {FaultKind::kSums, absl::StrCat("loads the sums of a product that may still run to registers of ", Name())};
   }
   unfenced_loads_ = true;
+  return fault;
+}
+
+Step Agent::LoadColumns(const ir::Op& op) {
+  Sums sums;
+  Fault fault = TakeSums({Number(op.operand(0)), ColumnsOf(op.result(0)->type())}, &sums);
   Of(op.result(0)) = {.bits = sums.name};
+  return fault.found() ? Step{false, fault} : Nothing(op);
+}
+
+// As a product has them that adds to these sums itself.
+Step Agent::AddColumns(const ir::Op& op) {
+  Sums sums;
+  Fault fault = ReadsSums(op);
+  if (!fault.found()) fault = TakeSums({Number(op.operand(0)), ColumnsOf(op.result(0)->type())}, &sums);
+  Of(op.result(0)) = {.bits = Mix(sums.name, Of(op.operand(1)).bits)};
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 

@@ -257,10 +257,15 @@ Step Agent::Product(const ir::Op& op) {
   if (Fault fault = machine_.BeginRead(std::move(task), &names); fault.found()) return {false, fault};
   products_.Commit();
   for (size_t i = 0; i < staged.size(); ++i) bits[staged[i]] = names[i];
-  const uint64_t name = terms_.Of(op, 0, bits, tile_block_);
-  const bool in_columns = Of(ir::ProductOp(op).acc()).columns.begin >= 0;
+  const int acc_at = ir::ProductOp(op).acc_at();
+  const Known acc = Of(ir::ProductOp(op).acc());
+  bits.erase(bits.begin() + acc_at);
+  // What it multiplies, and that added to its sums. Others may add instead (add_columns).
+  const uint64_t factors = terms_.Of(op, 0, bits, tile_block_);
+  const bool in_columns = acc.columns.begin >= 0, adds = !gpu::FreshColumnsOp::Is(ir::ProductOp(op).acc()->def());
+  const uint64_t name = adds ? Mix(factors, acc.bits) : factors;
   if (place_.before) {
-    block().products.insert(name);
+    block().products.insert({name, factors});
   } else if (block().effects_known && !block().products.contains(name)) {
     return {false,
             {FaultKind::kOtherTile,

@@ -1,7 +1,5 @@
 #include "codegen/passes/expand/column_worker_role.h"
 
-#include <functional>
-
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/mma/staged_mma.h"
@@ -12,7 +10,6 @@
 
 namespace tile::codegen {
 
-using ir::Attr;
 using ir::Builder;
 using ir::Op;
 using ir::Value;
@@ -20,20 +17,6 @@ using ir::ops::Values;
 namespace op = ir::ops;
 
 namespace {
-
-void Plain(Builder& b, GpuOpcode code) { b.Create(GetGpuOp(code), {}, {}); }
-
-// What `emit` makes, in a region of this kind.
-void InRegion(Builder& b, GpuOpcode code, const std::function<void()>& emit) {
-  Builder::Scope scope(b, b.AddRegion(b.Create(GetGpuOp(code), {}, {}), 0, {}));
-  emit();
-  b.Create(ir::Opcode::kYield, {{}}, {});
-}
-
-// mma_commit, barrier_arrive.
-void Tell(Builder& b, GpuOpcode code, Value* barriers, Value* number) {
-  b.Create(GetGpuOp(code), {{barriers}, {number}, {I1(b, true)}}, {}, {{"of_cluster", Attr::Flag(false)}});
-}
 
 Value* Unary(Builder& b, GpuOpcode code, Value* source, ir::Type type) {
   return b.Create(GetGpuOp(code), {{source}}, {type})->result(0);
@@ -56,40 +39,29 @@ std::vector<FetchRing> AllocateSums(Builder& b, const Schedule& schedule, const 
   return all;
 }
 
-ColumnMemory AllocateColumns(Builder& b, const std::vector<FetchRing>& rings) {
+int64_t ColumnsOfSums(const std::vector<FetchRing>& rings) {
   int64_t columns = 0;
   for (const FetchRing& ring : rings) {
     for (const Op* mma : ProductsOf(*ring.fetch)) columns += ColumnsOf(mma->result(0)->type());
   }
-  ColumnMemory memory;
-  memory.count = I32(b, AllocatedColumns(columns));
-  memory.place = Named("place", Unary(b, GpuOpcode::kAllocColumns, memory.count, I32(b)));
-  return memory;
+  return columns;
 }
 
-void FindColumns(Builder& b, const std::vector<FetchRing>& rings, ColumnMemory* memory) {
-  memory->first = Named("columns", Unary(b, GpuOpcode::kColumnsAt, memory->place, I32(b)));
+SumColumns PlaceSums(Builder& b, const std::vector<FetchRing>& rings, const ColumnMemory& memory) {
+  SumColumns first;
   int64_t columns = 0;
   for (const FetchRing& ring : rings) {
     for (const Op* mma : ProductsOf(*ring.fetch)) {
-      memory->first_columns[mma] =
-          columns == 0 ? memory->first : Named("columns", op::Addi(b, memory->first, I32(b, columns)));
+      first[mma] = columns == 0 ? memory.first : Named("columns", op::Addi(b, memory.first, I32(b, columns)));
       columns += ColumnsOf(mma->result(0)->type());
     }
   }
+  return first;
 }
 
-void FreeColumns(Builder& b, const ColumnMemory& memory) {
-  Plain(b, GpuOpcode::kWorkerBarrier);
-  InRegion(b, GpuOpcode::kWarp, [&] {
-    Plain(b, GpuOpcode::kFenceColumnsAfter);
-    b.Create(GetGpuOp(GpuOpcode::kFreeColumns), {{memory.first, memory.count}}, {});
-  });
-}
-
-ColumnWorkerRole::ColumnWorkerRole(const std::vector<FetchRing>& rings, const ColumnMemory& memory,
+ColumnWorkerRole::ColumnWorkerRole(const std::vector<FetchRing>& rings, const SumColumns& columns,
                                    const ir::Function& function)
-    : RoleCopy(rings, function), fetches_(rings.size() / 2), memory_(memory) {
+    : RoleCopy(rings, function), fetches_(rings.size() / 2), columns_(columns) {
   for (size_t r = 0; r < fetches_; ++r) {
     for (const Op* mma : ProductsOf(*rings[r].fetch)) in_columns_[ir::ProductOp(*mma).acc()] = mma;
   }
@@ -131,7 +103,7 @@ void ColumnWorkerRole::LoadSums(Builder& b, const ir::ForOp& loop, size_t r, Val
   for (int i = 0; i < carrying.num_carried(); ++i) {
     if (Has(carrying.arg(i))) continue;
     const Op& mma = *in_columns_.at(carrying.arg(i));
-    Value* loaded = Unary(b, GpuOpcode::kLoadColumns, memory_.first_columns.at(&mma), loop.op().result(i)->type());
+    Value* loaded = Unary(b, GpuOpcode::kLoadColumns, columns_.at(&mma), loop.op().result(i)->type());
     DecideFragments(b.module(), loaded->def(), mma);
     (*results)[static_cast<size_t>(i)] = loaded;
   }
@@ -178,8 +150,7 @@ void ColumnWorkerRole::Product(Builder& b, const Op& mma) {
   const Value* acc = ir::ProductOp(mma).acc();
   const ir::CarryingLoop carrying(*mma.parent());
   Value* zero = Of(carrying.init(carrying.carried_by(acc)));
-  Set(acc, b.Create(GetGpuOp(GpuOpcode::kColumnSums), {{any_}, {memory_.first_columns.at(&mma)}, {zero}}, {acc->type()})
-               ->result(0));
+  Set(acc, b.Create(GetGpuOp(GpuOpcode::kColumnSums), {{any_}, {columns_.at(&mma)}, {zero}}, {acc->type()})->result(0));
   b.module()->Append(b.block(), ir::CopyOp(b.module(), mma, &values()));
 }
 

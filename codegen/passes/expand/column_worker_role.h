@@ -40,30 +40,25 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/passes/expand/column_memory.h"
 #include "codegen/passes/expand/role_copy.h"
 #include "codegen/plan/schedule.h"
 
 namespace tile::codegen {
 
-// What such workers have in tensor memory.
-struct ColumnMemory {
-  ir::Value *place = nullptr, *count = nullptr;                  // of alloc_columns
-  ir::Value* first = nullptr;                                    // the first column
-  absl::flat_hash_map<const ir::Op*, ir::Value*> first_columns;  // of each product
-};
+// The first column of the sums of each product.
+using SumColumns = absl::flat_hash_map<const ir::Op*, ir::Value*>;
 
 // The barriers of the sums of each ring, in their order, as rings of one stage without memory.
 std::vector<FetchRing> AllocateSums(ir::Builder& b, const Schedule& schedule, const std::vector<FetchRing>& rings);
-// The columns of all of them. Others see where they are behind a barrier of all threads.
-ColumnMemory AllocateColumns(ir::Builder& b, const std::vector<FetchRing>& rings);
-void FindColumns(ir::Builder& b, const std::vector<FetchRing>& rings, ColumnMemory* memory);
-// Behind the last access of the workers.
-void FreeColumns(ir::Builder& b, const ColumnMemory& memory);
+// How many columns all of them take, and which ones.
+int64_t ColumnsOfSums(const std::vector<FetchRing>& rings);
+SumColumns PlaceSums(ir::Builder& b, const std::vector<FetchRing>& rings, const ColumnMemory& memory);
 
 class ColumnWorkerRole : public RoleCopy {
  public:
   // `rings`: those of the fetches, then those of their sums.
-  ColumnWorkerRole(const std::vector<FetchRing>& rings, const ColumnMemory& memory, const ir::Function& function);
+  ColumnWorkerRole(const std::vector<FetchRing>& rings, const SumColumns& columns, const ir::Function& function);
 
  protected:
   bool Runs(const ir::Op& op) const override;
@@ -79,7 +74,7 @@ class ColumnWorkerRole : public RoleCopy {
   void Product(ir::Builder& b, const ir::Op& mma);
 
   const size_t fetches_;
-  const ColumnMemory& memory_;
+  const SumColumns& columns_;
   absl::flat_hash_map<const ir::Value*, const ir::Op*>
       in_columns_;            // what loops carry of sums, and the product that adds to it
   ir::Value* any_ = nullptr;  // in the loop that is being copied: whether there was an iteration before

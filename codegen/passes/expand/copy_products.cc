@@ -1,4 +1,4 @@
-// Products of a loop that copies ahead by TMA: where they read their operands, begin and are awaited.
+// Products of a loop that copies ahead by TMA: where they read their operands, begin and are awaited. Those into tensor memory are in column_products.cc.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -71,7 +71,7 @@ void CopyRole::StageInvariants(Builder& b) {
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
       const Op& mma = *use->owner;
-      if (!DecisionOf<Decision::kStagesLhs>(mma)) continue;
+      if (!DecisionOf<Decision::kStagesLhs>(mma) || !IsInvariant(mma, 0)) continue;
       Value*& address = addresses[mma.operand(0)];
       if (address == nullptr)
         address =
@@ -222,6 +222,7 @@ void CopyRole::CopyOther(Builder& b, const Op& op) {
   const bool reads = frame_ != nullptr && op.parent() == frame_->loop && IsProduct(op) &&
                      (CopyOf(op, 0) != nullptr || CopyOf(op, 1) != nullptr);
   if (!reads) return RoleCopy::CopyOther(b, op);
+  if (KindOf(op).through_columns()) return MultiplyThroughColumns(b, op);
   stages().by_threads ? MultiplyByThreads(b, op) : Multiply(b, op);
 }
 
@@ -258,6 +259,7 @@ void CopyRole::Multiply(Builder& b, const Op& mma) {
 }
 
 void CopyRole::Before(Builder& b, const Op& op) {
+  if (columns_.first != nullptr && ir::ReturnOp::Is(&op) && op.parent() != nullptr) FreeColumns(b, columns_);
   if (frame_ == nullptr || op.parent() != frame_->loop) return;
   // Early enough for a warpgroup that is half an iteration ahead.
   if (frame_->fills_wide && op.prev() != nullptr && op.prev()->info()->has(ir::kElementBody)) FillWide(b);

@@ -4,6 +4,7 @@
 #include "codegen/gpu/op_views.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/overlapped_products.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
@@ -54,11 +55,13 @@ void AllocateCopies(Builder& b, const Schedule& schedule, const std::vector<cons
       stages.late_free = Named("late_free", AllocateBarriers(b, schedule.stages, schedule.num_warps, false));
     }
     const bool widens = rings->back().stage.conversion_buffers > 0;
+    const bool into_columns = ColumnsThrough(*copy) > 0;
     if (widens) stages.wide = static_cast<int>(rings->size());
+    if (into_columns) stages.ends = static_cast<int>(rings->size()) + (widens ? 1 : 0);
     all->push_back(stages);
-    if (!widens) continue;
-    rings->push_back(AllocateWidened(b, schedule, rings->back()));
-    all->emplace_back();
+    if (widens) rings->push_back(AllocateWidened(b, schedule, rings->back()));
+    if (into_columns) rings->push_back(AllocateEnds(b, *copy));
+    all->resize(rings->size());
   }
 }
 
@@ -295,6 +298,16 @@ void CopyRole::FillWide(Builder& b) {
 
 // --- the loop ----------------------------------------------------------------------------------------------------------------
 
+void CopyRole::TakeOtherPositions() {
+  if (stages().wide >= 0) frame_->wide_next = frame_->wide_before = positions()[static_cast<size_t>(stages().wide)];
+  if (stages().ends >= 0) frame_->end_phase = positions()[static_cast<size_t>(stages().ends)].phase;
+}
+
+void CopyRole::GiveOtherPositions() {
+  if (stages().wide >= 0) positions()[static_cast<size_t>(stages().wide)] = frame_->wide_next;
+  if (stages().ends >= 0) positions()[static_cast<size_t>(stages().ends)].phase = frame_->end_phase;
+}
+
 void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
   Frame frame{&loop.op(), r};
   frame_ = &frame;
@@ -314,7 +327,7 @@ void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
   }
   ClaimStages(b);
   frame.next = positions()[r];
-  if (stages().wide >= 0) frame.wide_next = frame.wide_before = positions()[static_cast<size_t>(stages().wide)];
+  TakeOtherPositions();
   Value* runs = op::CmpI(b, ir::ComparisonPredicate::kLessThan, Of(loop.lower_bound()), Of(loop.upper_bound()),
                          loop.unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned);
   frame.filling = {frame.next.stage, op::Xori(b, frame.next.phase, ring(r).one), Of(loop.lower_bound()), nullptr};
@@ -327,7 +340,7 @@ void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
     CopyLoop(b, &results);
     for (size_t i = 0; i < results.size(); ++i) Set(loop.op().result(static_cast<int>(i)), results[i]);
     positions()[r] = frame.next;
-    if (stages().wide >= 0) positions()[static_cast<size_t>(stages().wide)] = frame.wide_next;
+    GiveOtherPositions();
   }
   frame_ = nullptr;
 }
@@ -335,16 +348,14 @@ void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
 // Besides what the program's loop carries.
 std::vector<CopyRole::Carried> CopyRole::CarriedValues() {
   Frame& f = *frame_;
-  if (stages().by_threads) {
-    return {{"stage", &f.next.stage, f.next.stage},
-            {"to", &f.filling.stage, f.filling.stage},
-            {"ahead", &f.filling.index, f.filling.index},
-            {"more", &f.filling.more, f.filling.more}};
-  }
-  std::vector<Carried> values = {
-      {"stage", &f.next.stage, f.next.stage},       {"phase", &f.next.phase, f.next.phase},
-      {"to", &f.filling.stage, f.filling.stage},    {"to_phase", &f.filling.phase, f.filling.phase},
-      {"ahead", &f.filling.index, f.filling.index}, {"more", &f.filling.more, f.filling.more}};
+  std::vector<Carried> values = {{"stage", &f.next.stage, f.next.stage}};
+  const bool phases = !stages().by_threads;
+  if (phases) values.push_back({"phase", &f.next.phase, f.next.phase});
+  values.push_back({"to", &f.filling.stage, f.filling.stage});
+  if (phases) values.push_back({"to_phase", &f.filling.phase, f.filling.phase});
+  values.push_back({"ahead", &f.filling.index, f.filling.index});
+  values.push_back({"more", &f.filling.more, f.filling.more});
+  if (stages().ends >= 0) values.push_back({"end_phase", &f.end_phase, f.end_phase});
   if (stages().wide >= 0) {
     values.push_back({"wide", &f.wide_next.stage, f.wide_next.stage});
     values.push_back({"wide_phase", &f.wide_next.phase, f.wide_next.phase});

@@ -38,6 +38,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/passes/expand/column_memory.h"
 #include "codegen/passes/expand/role_copy.h"
 #include "codegen/plan/tile_layout.h"
 
@@ -64,20 +65,25 @@ struct CopyStages {
   // The number of the ring to which threads widen tiles; -1: they widen none. Deferred products read some of them, or nobody else reads any.
   int wide = -1;
   bool wide_for_late = false, wide_beside = false;
+  // The number of the ring of one stage whose barrier says that a product has ended; -1: none multiplies into tensor memory.
+  int ends = -1;
 
   // Something is done, and released, where the loop has run.
   bool drains() const { return !by_threads && (late || keeps); }
 };
 
-// The rings of these copy_ahead, each with the ring of what is widened behind it.
+// The barrier that says when products have ended which multiply into tensor memory, as a ring without memory.
+FetchRing AllocateEnds(ir::Builder& b, const ir::Op& copy);
+
+// The rings of these copy_ahead, each with the ring of what is widened behind it, and that of the ends of products.
 void AllocateCopies(ir::Builder& b, const Schedule& schedule, const std::vector<const ir::Op*>& copies,
                     std::vector<FetchRing>* rings, std::vector<CopyStages>* stages);
 
 class CopyRole : public RoleCopy {
  public:
-  CopyRole(const std::vector<FetchRing>& rings, const std::vector<CopyStages>& stages, const Schedule& schedule,
-           LayoutTable* layouts, const ir::Function& function)
-      : RoleCopy(rings, function), stages_(stages), schedule_(schedule), layouts_(layouts) {}
+  CopyRole(const std::vector<FetchRing>& rings, const std::vector<CopyStages>& stages, const ColumnMemory& columns,
+           const Schedule& schedule, LayoutTable* layouts, const ir::Function& function)
+      : RoleCopy(rings, function), stages_(stages), columns_(columns), schedule_(schedule), layouts_(layouts) {}
 
  protected:
   bool Runs(const ir::Op& op) const override { return !IsGpuOp(&op, GpuOpcode::kKernel); }
@@ -101,7 +107,7 @@ class CopyRole : public RoleCopy {
     ir::Value* held = nullptr;  // words of its left operand, of the iteration before
     ir::Value* kept = nullptr;  // of this one
   };
-  // A left operand that is in shared memory for the loop, some of whose words are in registers, too (or null).
+  // A left operand that is in shared memory, mostly for the loop; some of its words are in registers, too (or null).
   struct Invariant {
     ir::Value *address, *words;
   };
@@ -112,7 +118,8 @@ class CopyRole : public RoleCopy {
     RingPosition next = {};  // carried: what is read next
     Filling filling = {};    // carried
     RingPosition wide_next = {},
-                 wide_before = {};  // carried: where is widened to next, and was in the iteration before
+                 wide_before = {};   // carried: where is widened to next, and was in the iteration before
+    ir::Value* end_phase = nullptr;  // carried: of the barrier of ends
     ir::Value *before = nullptr,
               *any = nullptr;            // carried: the stage of the iteration before, and whether there was one
     RingPosition at = {}, wide_at = {};  // of this iteration, or of this piece
@@ -142,6 +149,7 @@ class CopyRole : public RoleCopy {
   const FetchRing& of_frame() const { return ring(frame_->ring); }
   bool turns() const;
   const FetchRing& wide() const { return ring(static_cast<size_t>(stages().wide)); }
+  const FetchRing& ends() const { return ring(static_cast<size_t>(stages().ends)); }
 
   // The ring (copy_role.cc).
   void ClaimStages(ir::Builder& b);
@@ -176,7 +184,6 @@ class CopyRole : public RoleCopy {
   // Loops whose threads copy (thread_copies.cc).
   void CopyThreadLoop(ir::Builder& b, const ir::ForOp& loop);
   void ClaimForThreads(ir::Builder& b);
-  void Plain(ir::Builder& b, GpuOpcode code);
   void WaitForCopies(ir::Builder& b, int64_t groups);
   ir::Value* StepBytes(ir::Builder& b, ir::Value* at);
   void ComputeAddresses(ir::Builder& b, ir::Value* index);
@@ -226,6 +233,15 @@ class CopyRole : public RoleCopy {
   ir::ops::Values WaitOverlapping(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
   void ReleaseLate(ir::Builder& b, ir::Value* if_true);
   void Drain(ir::Builder& b, ir::ops::Values* results);
+
+  // Products into tensor memory (column_products.cc).
+  ir::Value* StoreLhs(ir::Builder& b, const ir::Op& mma);
+  void BeginInColumns(ir::Builder& b, const ir::Op& mma);
+  void MultiplyThroughColumns(ir::Builder& b, const ir::Op& mma);
+  // The positions in rings beside that of the loop, before and behind it.
+  void TakeOtherPositions();
+  void GiveOtherPositions();
+
   // The turn of one warpgroup, or each one's own.
   void Turn(ir::Builder& b, GpuOpcode code, int group);
   void Turn(ir::Builder& b, GpuOpcode code);
@@ -233,6 +249,7 @@ class CopyRole : public RoleCopy {
   ir::Type WithLayout(ir::Builder& b, ir::Elem elem, absl::Span<const int64_t> shape, const Layout& layout) const;
 
   const std::vector<CopyStages>& stages_;
+  const ColumnMemory& columns_;
   const Schedule& schedule_;
   LayoutTable* const layouts_;
   Frame* frame_ = nullptr;

@@ -6,6 +6,7 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/expand/copy_role.h"
 #include "codegen/passes/expand/replace_body.h"
+#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/tma/tensor_maps.h"
 
 namespace tile::codegen {
@@ -32,14 +33,24 @@ absl::Status ExpandCopies(Program& p) {
     std::vector<FetchRing> rings;
     std::vector<CopyStages> stages;
     AllocateCopies(b, schedule, copies, &rings, &stages);
-    if (std::any_of(copies.begin(), copies.end(), [](const Op* copy) { return CopiesByTma(*copy); })) {
-      b.Create(GetGpuOp(GpuOpcode::kFenceBarriers), {}, {});
-      b.Create(GetGpuOp(GpuOpcode::kBlockBarrier), {}, {});
+    int64_t columns = 0;
+    bool by_tma = false;
+    for (const Op* copy : copies) {
+      columns = std::max(columns, ColumnsThrough(*copy));
+      by_tma = by_tma || CopiesByTma(*copy);
     }
-    CopyRole workers(rings, stages, schedule, &p.layouts, *p.function);
+    ColumnMemory memory;
+    if (columns > 0) memory = AllocateColumns(b, columns);
+    if (by_tma || columns > 0) {
+      Plain(b, GpuOpcode::kFenceBarriers);
+      Plain(b, GpuOpcode::kBlockBarrier);
+    }
+    if (columns > 0) FindColumns(b, &memory);
+    CopyRole workers(rings, stages, memory, schedule, &p.layouts, *p.function);
     Builder::Scope scope(b, b.AddRegion(b.Create(GetGpuOp(GpuOpcode::kWorkers), {}, {}), 0, {}));
     workers.Begin(b, /*phase=*/0);
     workers.CopyBlock(b, *p.function->body());
+    if (columns > 0) FreeColumns(b, memory);
     b.Create(ir::Opcode::kYield, {{}}, {});
   });
   return absl::OkStatus();

@@ -15,7 +15,8 @@
 //   workers { <the program: copy_role.h> }
 //   return
 //
-// Barriers, fence and block_barrier are there where TMA copies (copy_role.h); loops whose threads copy have other waits (thread_copies.cc).
+// Barriers, fence and block_barrier are there where TMA copies (copy_role.h); loops whose threads copy have other waits (thread_copies.cc). Where products
+// multiply into tensor memory, there are columns and a barrier for their ends, too (column_products.cc).
 #ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
 #define TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
 

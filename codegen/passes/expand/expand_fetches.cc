@@ -55,12 +55,13 @@ class Expander {
   void EmitWithColumns(const std::vector<FetchRing>& rings) {
     std::vector<FetchRing> all = rings;
     for (FetchRing& sums : AllocateSums(b_, schedule_, rings)) all.push_back(sums);
-    ColumnMemory memory = AllocateColumns(b_, rings);
+    ColumnMemory memory = AllocateColumns(b_, ColumnsOfSums(rings));
     EmitEntry();
-    FindColumns(b_, rings, &memory);
+    FindColumns(b_, &memory);
+    const SumColumns columns = PlaceSums(b_, rings, memory);
     ProducerRole producer(rings, *function_);
     EmitProducer(producer);
-    ColumnWorkerRole workers(all, memory, *function_);
+    ColumnWorkerRole workers(all, columns, *function_);
     EmitWorkers(workers, [&] { FreeColumns(b_, memory); });
   }
 

@@ -131,8 +131,6 @@ void CopyRole::WaitForCopies(Builder& b, int64_t groups) {
   b.Create(GetGpuOp(GpuOpcode::kWaitCopies), {Values()}, {}, {{"pending", Attr::Int(AttrKind::kInt, groups)}});
 }
 
-void CopyRole::Plain(Builder& b, GpuOpcode code) { b.Create(GetGpuOp(code), {}, {}); }
-
 Value* CopyRole::StepBytes(Builder& b, Value* at) {
   const FetchRing& of = of_frame();
   Value* after = op::Addi(b, at, of.bytes);
@@ -314,7 +312,7 @@ void CopyRole::ConvertTile(Builder& b, size_t i) {
   b.Create(GetGpuOp(GpuOpcode::kConvertCopied), {{converted->result(0), StoredAs(b, address, type, tile)}}, {});
 }
 
-// The copies of all threads to this iteration's stage have come.
+// The copies of all threads to this iteration's stage have come. tcgen05 sees those of a thread behind its fence.
 void CopyRole::ArriveByThreads(Builder& b) {
   const StageLayout& stage = of_frame().stage;
   WaitForCopies(b, (of_frame().stages - (stages().keeps ? 3 : 2)) * (1 + CopyingLoads(*frame_->loop)));
@@ -325,7 +323,7 @@ void CopyRole::ArriveByThreads(Builder& b) {
     ConvertTile(b, i);
     converts = true;
   }
-  if (converts && stages().by_threads->reads_stages) Plain(b, GpuOpcode::kFenceProxyAsync);
+  if ((converts && stages().by_threads->reads_stages) || stages().ends >= 0) Plain(b, GpuOpcode::kFenceProxyAsync);
   Plain(b, GpuOpcode::kWorkerBarrier);
 }
 
@@ -338,6 +336,7 @@ void CopyRole::CopyThreadLoop(Builder& b, const ir::ForOp& loop) {
                          loop.unsigned_cmp() ? ir::Signedness::kUnsigned : ir::Signedness::kSigned);
   StageInvariants(b);
   frame.next = {of_frame().zero, nullptr};
+  TakeOtherPositions();
   frame.filling = {of_frame().zero, nullptr, Of(loop.lower_bound()), runs};
   BeginByThreads(b);
   const bool drains = stages().by_threads->running > 0;
@@ -361,6 +360,7 @@ void CopyRole::CopyThreadLoop(Builder& b, const ir::ForOp& loop) {
     for (size_t i = 0; i < results.size(); ++i) results[i] = guard->result(static_cast<int>(i));
   }
   for (size_t i = 0; i < results.size(); ++i) Set(loop.op().result(static_cast<int>(i)), results[i]);
+  GiveOtherPositions();
 }
 
 // Behind the last iteration: products that nobody has awaited. Their sums are among what the loop gives.
@@ -403,6 +403,7 @@ void CopyRole::AdvancePieceByThreads(Builder& b) {
   frame_->at = frame_->next;
   frame_->next = {StepBytes(b, frame_->at.stage), nullptr};
   WaitForCopies(b, of_frame().stages - 2);
+  if (stages().ends >= 0) Plain(b, GpuOpcode::kFenceProxyAsync);
   Plain(b, GpuOpcode::kWorkerBarrier);
   ++frame_->piece;
   frame_->filled = false;

@@ -103,7 +103,7 @@ void Rewrite(ir::Module* module, Op* mma) {
 }  // namespace
 
 absl::Status TransposeProducts(Program& p) {
-  const StagedMmaKind* kind = StagedKindOn(p.target);
+  const StagedMmaKind* kind = CopiedKindOn(p.target);
   if (kind == nullptr) return absl::OkStatus();
   std::vector<Op*> products;
   ir::Walk(p.function->body(), [&](Op* op) {

@@ -46,6 +46,9 @@ class MmaKind {
     int group_warps = 1;  // warps that execute an instruction together
     // Sums are in tensor memory while the loop of the product runs, and one thread begins it. It takes what a producer fetches, and nothing else.
     bool sums_in_columns = false;
+    // One thread begins it, too, but it leaves what it multiplies in tensor memory, from where threads add it to the sums in their registers. A left
+    // operand that no stage has goes to shared memory first.
+    bool through_columns = false;
   };
 
   explicit MmaKind(const Properties& properties) : properties_(properties) {}
@@ -59,6 +62,7 @@ class MmaKind {
   bool asynchronous() const { return properties_.asynchronous; }
   int group_warps() const { return properties_.group_warps; }
   bool sums_in_columns() const { return properties_.sums_in_columns; }
+  bool through_columns() const { return properties_.through_columns; }
 
   // --- Before anything is decided.
 

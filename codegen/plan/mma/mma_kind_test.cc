@@ -45,13 +45,19 @@ TEST(MmaKind, FirstsOfTargets) {
   EXPECT_TRUE(MultipliesFromTma(*FindTarget(90)));
 }
 
-// Sums in tensor memory are those of fetched operands alone.
+// Sums in tensor memory are those of fetched operands alone. Products of what is copied ahead multiply into it.
 TEST(MmaKind, TensorMemory) {
   const StagedMmaKind* kind = StagedKindOn(*FindTarget(100));
   ASSERT_NE(kind, nullptr);
   EXPECT_TRUE(kind->sums_in_columns());
   EXPECT_TRUE(MultipliesFromTma(*FindTarget(100)));
-  EXPECT_EQ(CopiedKindOn(*FindTarget(100)), nullptr);
+  EXPECT_FALSE(kind->through_columns());
+  const StagedMmaKind* copied = CopiedKindOn(*FindTarget(100));
+  ASSERT_NE(copied, nullptr);
+  EXPECT_TRUE(copied->through_columns());
+  EXPECT_FALSE(copied->sums_in_columns());
+  EXPECT_FALSE(copied->asynchronous());
+  EXPECT_EQ(CopiedKindOn(*FindTarget(120)), nullptr);
   EXPECT_EQ(CopiedKindOn(*FindTarget(90)), StagedKindOn(*FindTarget(90)));
   EXPECT_FALSE(StagedKindOn(*FindTarget(90))->sums_in_columns());
 }

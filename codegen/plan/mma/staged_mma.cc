@@ -58,8 +58,11 @@ const StagedMmaKind* StagedKindOn(const Target& target) {
 }
 
 const StagedMmaKind* CopiedKindOn(const Target& target) {
-  const StagedMmaKind* kind = StagedKindOn(target);
-  return kind == nullptr || kind->sums_in_columns() ? nullptr : kind;
+  for (const MmaKind* kind : MmaKinds()) {
+    const StagedMmaKind* staged = AsStaged(kind);
+    if (staged != nullptr && staged->IsOn(target) && !staged->sums_in_columns()) return staged;
+  }
+  return nullptr;
 }
 
 bool MultipliesFromTma(const Target& target) { return target.has(kTma) && StagedKindOn(target) != nullptr; }
@@ -78,7 +81,7 @@ std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, con
   std::optional<StagedTile> a;
   if (CopyOf(mma, 0) != nullptr) {
     a = StagedOperandOf(mma, 0);
-  } else if (!IsInvariant(mma, 0)) {
+  } else if (!IsInvariant(mma, 0) && !kind->through_columns()) {
     for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
       if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
     }
@@ -107,8 +110,9 @@ int PreferredWarps(const Target& target, const ir::Op& mma) {
 }
 
 bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma) {
-  return IsProduct(mma) && CopyOf(mma, 0) == nullptr && IsInvariant(mma, 0) &&
-         PlanCopied(target, num_warps, mma).has_value();
+  if (!IsProduct(mma) || CopyOf(mma, 0) != nullptr) return false;
+  const std::optional<StagedMmaPlan> plan = PlanCopied(target, num_warps, mma);
+  return plan && (plan->kind->through_columns() || IsInvariant(mma, 0));
 }
 
 StagedTile StagedLhs(const ir::Op& mma) { return StagedLhs(mma.operand(0)->type()); }
@@ -176,6 +180,18 @@ int64_t ColumnsOfFetched(const Target& target, const ir::Function& function) {
   ir::Walk(function.body(), [&](const ir::Op* op) {
     if (IsProduct(*op) && FetchOf(*op) != nullptr) columns += ColumnsOf(op->result(0)->type());
   });
+  return columns;
+}
+
+int64_t ColumnsThrough(const ir::Op& copy) {
+  int64_t columns = 0;
+  for (int i = 0; i < copy.num_results(); ++i) {
+    for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      const MmaKind* kind = FindKindOf(*use->owner);
+      if (kind != nullptr && kind->through_columns())
+        columns = std::max(columns, ColumnsOf(use->owner->result(0)->type()));
+    }
+  }
   return columns;
 }
 

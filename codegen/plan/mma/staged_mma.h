@@ -74,7 +74,7 @@ class StagedMmaKind : public MmaKind {
 
 // The kind of this target that reads stages; null: it has none.
 const StagedMmaKind* StagedKindOn(const Target& target);
-// The same that also reads what the threads that multiply copy, or that has a left operand in registers; null: it has none.
+// The preferred one that reads what is copied ahead for the threads that multiply, and takes a left operand that is in registers; null: it has none.
 const StagedMmaKind* CopiedKindOn(const Target& target);
 // It has one, and TMA, which fills stages.
 bool MultipliesFromTma(const Target& target);
@@ -93,9 +93,10 @@ int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma);
 // Warps that the product should have, of a target with such a kind.
 int PreferredWarps(const Target& target, const ir::Op& mma);
 
-// Whether it has a plan of copies, and the left operand, loop-invariant, lies in shared memory.
+// Whether it has a plan of copies, and the left operand goes from registers to shared memory: one that is loop-invariant does so once, in front of the
+// loop; others do where the product reads nothing else.
 bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
-// How a loop-invariant left operand is stored there.
+// How it is stored there.
 StagedTile StagedLhs(const ir::Op& mma);
 StagedTile StagedLhs(ir::Type lhs);
 // The loop makes the right operand of elements of 16 bits, and a copy brings the left one. Products that read stages have it in shared memory: threads
@@ -114,6 +115,9 @@ std::vector<ir::Op*> ProductsOf(const ir::Op& fetch);
 bool SumsInColumns(const ir::Op& fetch);
 // Columns of tensor memory that the function's products of fetched operands take on this target, all at once; 0: their sums are not there.
 int64_t ColumnsOfFetched(const Target& target, const ir::Function& function);
+
+// Of what this copy_ahead brings, once that is decided: columns that a product takes which multiplies into tensor memory, at most; 0: none does.
+int64_t ColumnsThrough(const ir::Op& copy);
 
 // What was decided about the product; nullopt: its operands are not read from stages.
 std::optional<StagedMmaPlan> StagedMmaPlanOf(const ir::Op& mma);

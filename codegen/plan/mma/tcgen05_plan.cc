@@ -59,16 +59,17 @@ const Instruction* FindInstruction(const ir::Op& mma) {
 
 int64_t RowsOfInstruction(const MmaShape& s) { return std::min(s.m, kTensorLanes); }
 
-StagedMmaPlan PlanWith(const Instruction& in, const ir::Op& mma, int groups_m, int groups_n) {
+StagedMmaPlan PlanWith(const StagedMmaKind& kind, const Instruction& in, const ir::Op& mma, int64_t groups_m,
+                       int64_t groups_n) {
   const MmaShape s = ShapeOfMma(mma);
   StagedMmaPlan p;
-  p.kind = &Tcgen05Kind();
+  p.kind = &kind;
   p.m = s.m, p.n = s.n, p.k = s.k;
   p.instruction_m = static_cast<int>(RowsOfInstruction(s));
   p.instruction_n = static_cast<int>(std::min(kMostN, s.n));
   p.instruction_k = in.k;
   p.element_bits = ir::MemoryBits(in.element);
-  p.groups_m = groups_m, p.groups_n = groups_n;
+  p.groups_m = static_cast<int>(groups_m), p.groups_n = static_cast<int>(groups_n);
   return p;
 }
 
@@ -88,15 +89,12 @@ std::string SharingFault(const MmaShape& s, int64_t groups_m, int64_t groups_n) 
   return s.m * s.n <= most * kGroupThreads * groups ? "" : "its sums take too many registers";
 }
 
-class Tcgen05 : public StagedMmaKind {
+// Where the sums are does not change how they are multiplied, and how warps share them once they are in registers.
+class ByTcgen05 : public StagedMmaKind {
  public:
-  Tcgen05()
-      : StagedMmaKind({"tcgen05", OperandsBy::kStages, /*asynchronous=*/true, kGroupWarps, /*sums_in_columns=*/true}) {}
+  using StagedMmaKind::StagedMmaKind;
 
   uint32_t features() const override { return kTcgen05; }
-  bool Takes(const Target& target, const ir::Op& mma) const override;
-  std::optional<StagedMmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
-                                    const StagedTile& b, bool by_tma) const override;
   int64_t SumsApart(int, const ir::Op&) const override { return 0; }
   int PreferredWarps(const ir::Op& mma) const override;
   StagedMmaPlan PlanOf(const ir::Op& mma) const override;
@@ -106,6 +104,16 @@ class Tcgen05 : public StagedMmaKind {
   Layout LhsLayout(ir::Type, int, int) const override { return NotInRegisters(); }
   std::string Fault(const ir::Op& mma, int num_warps) const override;
 
+ protected:
+  // The target multiplies such types and shapes.
+  static bool HasInstruction(const Target& target, const ir::Op& mma);
+  // Of operands that lie so.
+  std::optional<StagedMmaPlan> PlanFor(int num_warps, const ir::Op& mma, const StagedTile& a,
+                                       const StagedTile& b) const;
+  // What is wrong with where its operands and sums are; "" if nothing is.
+  virtual std::string PlaceFault(const ir::Op& mma) const = 0;
+  static std::string OrderFault(const ir::Op& mma, int operand);
+
  private:
   static Layout NotInRegisters() {
     TILE_CHECK(false, "tcgen05 takes no operand from registers");
@@ -113,41 +121,76 @@ class Tcgen05 : public StagedMmaKind {
   }
 };
 
-bool Tcgen05::Takes(const Target& target, const ir::Op& mma) const {
+// Sums stay in columns while their loop runs.
+class Tcgen05 : public ByTcgen05 {
+ public:
+  Tcgen05()
+      : ByTcgen05({"tcgen05", OperandsBy::kStages, /*asynchronous=*/true, kGroupWarps, /*sums_in_columns=*/true}) {}
+
+  bool Takes(const Target& target, const ir::Op& mma) const override {
+    return HasInstruction(target, mma) && WhyNotInColumns(mma).empty();
+  }
+  std::optional<StagedMmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                    const StagedTile& b, bool by_tma) const override {
+    return by_tma && a != nullptr && Takes(target, mma) ? PlanFor(num_warps, mma, *a, b) : std::nullopt;
+  }
+
+ protected:
+  std::string PlaceFault(const ir::Op& mma) const override;
+};
+
+// Each product leaves what it multiplies in columns.
+class Tcgen05Once : public ByTcgen05 {
+ public:
+  Tcgen05Once()
+      : ByTcgen05({"tcgen05_once", OperandsBy::kStages, /*asynchronous=*/false, kGroupWarps, /*sums_in_columns=*/false,
+                   /*through_columns=*/true}) {}
+
+  bool Takes(const Target& target, const ir::Op& mma) const override { return HasInstruction(target, mma); }
+  std::optional<StagedMmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
+                                    const StagedTile& b, bool by_tma) const override {
+    if (by_tma || !Takes(target, mma)) return std::nullopt;
+    return PlanFor(num_warps, mma, a != nullptr ? *a : StagedLhs(mma), b);
+  }
+
+ protected:
+  std::string PlaceFault(const ir::Op& mma) const override;
+};
+
+bool ByTcgen05::HasInstruction(const Target& target, const ir::Op& mma) {
   if (!target.has(kTcgen05) || !IsProduct(mma)) return false;
   const Instruction* in = FindInstruction(mma);
-  return in != nullptr && target.has(in->feature) && ShapeFault(*in, ShapeOfMma(mma)).empty() &&
-         WhyNotInColumns(mma).empty();
+  return in != nullptr && target.has(in->feature) && ShapeFault(*in, ShapeOfMma(mma)).empty();
 }
 
-std::optional<StagedMmaPlan> Tcgen05::Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile* a,
-                                           const StagedTile& b, bool by_tma) const {
-  if (!by_tma || a == nullptr || num_warps % kGroupWarps != 0 || !Takes(target, mma)) return std::nullopt;
-  if (!a->fits_tma() || !b.fits_tma()) return std::nullopt;
+std::optional<StagedMmaPlan> ByTcgen05::PlanFor(int num_warps, const ir::Op& mma, const StagedTile& a,
+                                                const StagedTile& b) const {
+  if (num_warps % kGroupWarps != 0 || !a.fits_tma() || !b.fits_tma() || a.turned != 0 || b.turned != 0)
+    return std::nullopt;
   const Instruction& in = *FindInstruction(mma);
-  if (!in.transposes && !(a->k_major && b.k_major)) return std::nullopt;
+  if (!in.transposes && !(a.k_major && b.k_major)) return std::nullopt;
   const MmaShape s = ShapeOfMma(mma);
   const int64_t groups = num_warps / kGroupWarps;
   const int64_t groups_m = std::min(groups, std::max<int64_t>(1, s.m / kTensorLanes)), groups_n = groups / groups_m;
   if (!SharingFault(s, groups_m, groups_n).empty()) return std::nullopt;
-  return PlanWith(in, mma, static_cast<int>(groups_m), static_cast<int>(groups_n));
+  return PlanWith(*this, in, mma, groups_m, groups_n);
 }
 
 // 64 sums in a thread, or 128 where that takes too many warps.
-int Tcgen05::PreferredWarps(const ir::Op& mma) const {
+int ByTcgen05::PreferredWarps(const ir::Op& mma) const {
   const MmaShape s = ShapeOfMma(mma);
   return s.m * s.n > kGroupThreads * 64 ? 2 * kGroupWarps : kGroupWarps;
 }
 
-void Tcgen05::Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const {
+void ByTcgen05::Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const {
   codegen::Decide<Decision::kInstruction>(module, mma, name());
   codegen::Decide<Decision::kShape>(module, mma, {plan.instruction_m, plan.instruction_n, plan.instruction_k});
   codegen::Decide<Decision::kWarpgroups>(module, mma, {plan.groups_m, plan.groups_n});
 }
 
-StagedMmaPlan Tcgen05::PlanOf(const ir::Op& mma) const {
+StagedMmaPlan ByTcgen05::PlanOf(const ir::Op& mma) const {
   const auto groups = DecisionOf<Decision::kWarpgroups>(mma).value();
-  return PlanWith(*FindInstruction(mma), mma, static_cast<int>(groups[0]), static_cast<int>(groups[1]));
+  return PlanWith(*this, *FindInstruction(mma), mma, groups[0], groups[1]);
 }
 
 // Bits of the element's number from one on, up to another.
@@ -166,7 +209,7 @@ Masks Join(std::initializer_list<Masks> parts) {
 
 // With 128 rows, lanes and two bits of the warp's number are rows, and registers are columns. Of 64 rows each warp has 16: two neighbours of a row and those
 // eight rows below are registers, four lanes have eight columns, and eight lanes rows.
-Layout Tcgen05::ResultLayoutOf(const StagedMmaPlan& p) const {
+Layout ByTcgen05::ResultLayoutOf(const StagedMmaPlan& p) const {
   const int64_t n = p.n, columns = p.group_columns();
   if (p.m < kTensorLanes) {
     constexpr int64_t kNeighbours = 2, kColumns = 8, kRows = 8, kWarpRows = 16;
@@ -181,7 +224,7 @@ Layout Tcgen05::ResultLayoutOf(const StagedMmaPlan& p) const {
       Join({Bits(kWarpRows * n, kTensorLanes * n), Bits(p.group_rows() * n, p.m * n), Bits(columns, n)}));
 }
 
-std::string Tcgen05::Fault(const ir::Op& mma, int num_warps) const {
+std::string ByTcgen05::Fault(const ir::Op& mma, int num_warps) const {
   const Instruction* in = FindInstruction(mma);
   if (in == nullptr) return "tcgen05 does not multiply these types";
   const auto shape = DecisionOf<Decision::kShape>(mma), groups = DecisionOf<Decision::kWarpgroups>(mma);
@@ -193,19 +236,40 @@ std::string Tcgen05::Fault(const ir::Op& mma, int num_warps) const {
   if (kGroupWarps * (*groups)[0] * (*groups)[1] != num_warps)
     return absl::StrCat("its warpgroups are not ", num_warps, " warps");
   if (std::string fault = SharingFault(s, (*groups)[0], (*groups)[1]); !fault.empty()) return fault;
+  return PlaceFault(mma);
+}
+
+std::string ByTcgen05::OrderFault(const ir::Op& mma, int operand) {
+  const std::optional<StagedTile> tile = StagedOperandOf(mma, operand);
+  if (!tile) return "tcgen05 reads operands in shared memory";
+  return FindInstruction(mma)->transposes || tile->k_major ? "" : "an operand does not lie along K";
+}
+
+std::string Tcgen05::PlaceFault(const ir::Op& mma) const {
   for (int i = 0; i < 2; ++i) {
-    const bool staged = FetchOf(mma) != nullptr || StageTileOf(mma.operand(i)) != nullptr;
-    const std::optional<StagedTile> tile = staged ? StagedOperandOf(mma, i) : std::nullopt;
-    if (!tile) return "tcgen05 reads operands that a producer has fetched";
-    if (!in->transposes && !tile->k_major) return "an operand does not lie along K";
+    if (FetchOf(mma) == nullptr && StageTileOf(mma.operand(i)) == nullptr)
+      return "tcgen05 reads operands that a producer has fetched";
+    if (std::string fault = OrderFault(mma, i); !fault.empty()) return fault;
   }
-  return gpu::ColumnSumsOp::Is(ir::ProductOp(mma).acc()->def()) ? "" : WhyNotInColumns(mma);
+  return gpu::AreColumns(ir::ProductOp(mma).acc()) ? "" : WhyNotInColumns(mma);
+}
+
+std::string Tcgen05Once::PlaceFault(const ir::Op& mma) const {
+  for (int i = DecisionOf<Decision::kStagesLhs>(mma) ? 1 : 0; i < 2; ++i) {
+    if (std::string fault = OrderFault(mma, i); !fault.empty()) return fault;
+  }
+  return "";
 }
 
 }  // namespace
 
 const StagedMmaKind& Tcgen05Kind() {
   static const Tcgen05 kind;
+  return kind;
+}
+
+const StagedMmaKind& Tcgen05OnceKind() {
+  static const Tcgen05Once kind;
   return kind;
 }
 

@@ -7,7 +7,10 @@
 //
 //   128 rows: a lane is a row, a register a column.       64 rows: 16 lanes of each 32, as fragments of 8 columns.
 //
-// A product is done so if its sums begin with zero, go around a loop that fetches ahead, and are read behind it. Pure functions.
+// There are two kinds. With Tcgen05 sums stay in columns: they begin with zero, go around a loop that fetches ahead, and are read behind it. Products of loops
+// that copy ahead are of the kind Tcgen05Once: each of them leaves what it multiplies in columns, and threads add that to sums in registers.
+//
+// Pure functions.
 #ifndef TILE_CODEGEN_PLAN_MMA_TCGEN05_PLAN_H_
 #define TILE_CODEGEN_PLAN_MMA_TCGEN05_PLAN_H_
 
@@ -19,6 +22,7 @@
 namespace tile::codegen {
 
 const StagedMmaKind& Tcgen05Kind();
+const StagedMmaKind& Tcgen05OnceKind();
 
 // Why its sums can't be in tensor memory while its loop runs; "" if they can.
 std::string WhyNotInColumns(const ir::Op& mma);

@@ -139,6 +139,9 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     exchanged = std::max(exchanged, bytes);
   });
   if (stage == 0) return true;
+  // All left operands that no stage has are in shared memory then.
+  if (const StagedMmaKind* kind = CopiedKindOn(target); kind != nullptr && kind->through_columns())
+    exchanged = std::max(exchanged, BytesOfStagedLhs(target, plan->num_warps, products));
   int64_t live = MostLiveBesideStores(function).words;
   const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {
@@ -207,7 +210,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
   plan->blocks = (2 * registers <= Target::kRegisters || data_fits) && stages(2) >= for_two ? 2 : 1;
   plan->stages = stages(plan->blocks);
   const bool late =
-      options.by_tma && plan->blocks == 1 &&
+      options.by_tma && plan->blocks == 1 && AsyncKindOn(target) == CopiedKindOn(target) &&
       std::all_of(copies.begin(), copies.end(), [&](const ir::Op* c) { return WouldHaveLate(*plan, *c); });
   if (whole && plan->stages == 2 && most_stages > 2 && !late && in_pieces(plan->blocks, exchanged)) return true;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,

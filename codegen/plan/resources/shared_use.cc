@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/layout/conversion.h"
@@ -51,7 +52,9 @@ class Accountant {
     account_.Begin(f);
     // What the GPU level allocates comes first.
     ir::Walk(f.body(), [&](const Op* op) {
-      if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (IsGpuOp(op, GpuOpcode::kCopyAhead) && CopiesByTma(*op))) Ring(*op);
+      const bool copies = IsGpuOp(op, GpuOpcode::kCopyAhead);
+      if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (copies && CopiesByTma(*op))) Ring(*op);
+      if (copies && ColumnsThrough(*op) > 0) account_.Reserve(kBarrierBytes, kBarrierBytes);
     });
     Columns(f);
     Block(*f.body());
@@ -149,10 +152,11 @@ class Accountant {
     account_.ServeFor(outer);
   }
 
-  // Foresees what passes/expand/column_worker_role.cc allocates: barriers of the sums in tensor memory, and the place where its address comes.
+  // Foresees what passes/expand allocates for tensor memory: barriers of the sums that stay there, and the place where its address comes.
   void Columns(const ir::Function& f) {
     bool any = false;
     ir::Walk(f.body(), [&](const Op* op) {
+      any = any || (IsGpuOp(op, GpuOpcode::kCopyAhead) && ColumnsThrough(*op) > 0);
       if (!IsGpuOp(op, GpuOpcode::kFetchAhead) || !SumsInColumns(*op)) return;
       Barriers(1);
       any = true;
@@ -177,9 +181,9 @@ class Accountant {
     }
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
-        if (KindOf(*use->owner).reads_stages() && DecisionOf<Decision::kStagesLhs>(*use->owner))
-          account_.ReserveKept(use->owner->operand(0), loop.block(),
-                               static_cast<uint64_t>(StagedLhs(*use->owner).bytes()), kSwizzled);
+        const Op& mma = *use->owner;
+        if (KindOf(mma).reads_stages() && DecisionOf<Decision::kStagesLhs>(mma) && IsInvariant(mma, 0))
+          account_.ReserveKept(mma.operand(0), loop.block(), static_cast<uint64_t>(StagedLhs(mma).bytes()), kSwizzled);
       }
     }
   }
@@ -242,7 +246,10 @@ class Accountant {
   }
 
   void Product(const Op& op) {
-    if (FetchOf(op) != nullptr || ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return;
+    if (FetchOf(op) != nullptr || gpu::AreColumns(ir::MmaOp(op).acc())) return;
+    // One that the iteration makes, and that the product reads from memory.
+    if (DecisionOf<Decision::kStagesLhs>(op) && !IsInvariant(op, 0))
+      account_.ReserveKept(op.operand(0), op.block(), static_cast<uint64_t>(StagedLhs(op).bytes()), kSwizzled);
     switch (KindOf(op).operands()) {
       case OperandsBy::kStages: return ExchangeOperands(op);
       case OperandsBy::kFragments: return ProductOfFragments(op);
