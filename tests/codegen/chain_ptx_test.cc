@@ -61,7 +61,7 @@ std::string Ptx(const char* rows, int sm) {
 }
 
 TEST(ChainPtx, AccumulatorsAreTheNextProductsFragments) {
-  for (int sm : {80, 100, 120}) {
+  for (int sm : {80, 120}) {
     const std::string ptx = Ptx("64", sm);
     // 16 rows of a warp: 4 pieces of 8 columns in 2 steps along K, then 8 pieces in 2 steps.
     EXPECT_EQ(Count(ptx, "mma.sync"), 24);
@@ -73,6 +73,20 @@ TEST(ChainPtx, AccumulatorsAreTheNextProductsFragments) {
     // Pairs are rounded together.
     EXPECT_EQ(Count(ptx, "cvt.rn.f16x2.f32"), 8);
     EXPECT_EQ(Count(ptx, "cvt.rn.f16.f32"), 0);
+  }
+}
+
+// One thread begins both products, of two steps along K each, and the warps load what they leave.
+TEST(ChainPtx, WithTensorMemoryNothingIsAFragment) {
+  for (const char* rows : {"64", "128"}) {
+    const std::string ptx = Ptx(rows, 100);
+    EXPECT_EQ(Count(ptx, "mma.sync"), 0);
+    EXPECT_EQ(Count(ptx, "ldmatrix"), 0);
+    EXPECT_EQ(Count(ptx, "tcgen05.mma"), 4) << rows;
+    EXPECT_EQ(Count(ptx, "tcgen05.commit"), 2) << rows;
+    EXPECT_EQ(Count(ptx, "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"), 1);
+    EXPECT_TRUE(absl::StrContains(ptx, "], 64; ")) << rows;
+    EXPECT_EQ(Count(ptx, "tcgen05.dealloc"), 1);
   }
 }
 
