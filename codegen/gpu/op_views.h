@@ -27,11 +27,6 @@ struct StagesRow {
 };
 using StagesOp = ir::OpView<StagesRow>;
 
-// What a product adds to is in tensor memory, or nothing is: one thread begins it.
-inline bool AreColumns(const ir::Value* sums) {
-  return ColumnSumsOp::Is(sums->def()) || FreshColumnsOp::Is(sums->def());
-}
-
 }  // namespace tile::codegen::gpu
 
 #endif  // TILE_CODEGEN_GPU_OP_VIEWS_H_

@@ -64,9 +64,8 @@ void LowerFreeColumns(Emitter& e, const ir::Op& op) {
                   "r", {e.scalar(op.operand(0))});
 }
 
-// The product adds to them, or leaves sums there (emit/lower/lower_mma.cc).
+// The product adds to them (emit/lower/lower_mma.cc).
 void LowerColumnSums(Emitter&, const ir::Op&) {}
-void LowerFreshColumns(Emitter&, const ir::Op&) {}
 
 namespace {
 
@@ -105,10 +104,8 @@ Registers AllSums(Emitter& e, const ir::Op& op) {
 
 }  // namespace
 
-void LowerLoadColumns(Emitter& e, const ir::Op& op) { e.Set(op.result(0), AllSums(e, op)); }
-
-// Load by load: what is added needs no registers any more.
-void LowerAddColumns(Emitter& e, const ir::Op& op) {
+// What is added goes load by load: then it needs no registers any more.
+void LowerLoadColumns(Emitter& e, const ir::Op& op) {
   auto& b = e.b();
   const ir::Value* addend = op.operand(1);
   if (IsZero(addend)) return e.Set(op.result(0), AllSums(e, op));

@@ -271,19 +271,14 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
   return MultiplyBySync(e, *plan, *a, *b, std::move(acc), {scales ? &*scales : nullptr});
 }
 
-// Where the sums of a product are that one thread begins; nullopt: it is none.
-std::optional<ColumnsAt> ColumnsOfSums(Emitter& e, const ir::Value* acc) {
-  if (const auto sums = ir::DefAs<gpu::ColumnSumsOp>(acc))
-    return ColumnsAt{e.scalar(sums->val_if_true()), e.scalar(sums->cond())};
-  if (const auto fresh = ir::DefAs<gpu::FreshColumnsOp>(acc))
-    return ColumnsAt{e.scalar(fresh->source()), e.b().getFalse()};
-  return std::nullopt;
+// One thread begins it, and its sums are nobody's registers.
+void BeginInColumns(Emitter& e, const ir::Op& op, const gpu::ColumnSumsOp& sums) {
+  const ColumnsAt at = {e.scalar(sums.val_if_true()), e.scalar(sums.cond())};
+  BeginInColumns(e, op, *StagedMmaPlanOf(op), Staged(e, op, 0), Staged(e, op, 1), at);
 }
 
 void LowerProduct(Emitter& e, const ir::Op& op) {
-  // One thread begins it, and its sums are nobody's registers.
-  if (const auto at = ColumnsOfSums(e, ir::MmaOp(op).acc()))
-    return BeginInColumns(e, op, *StagedMmaPlanOf(op), Staged(e, op, 0), Staged(e, op, 1), *at);
+  if (const auto sums = ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return BeginInColumns(e, op, *sums);
   const ir::Elem elem = op.result(0)->type().elem();
   Registers acc;
   for (llvm::Value* v : e.regs(ir::MmaOp(op).acc())) acc.push_back(WidenForProduct(e, elem, v, true));

@@ -133,12 +133,8 @@ class Agent {
   Step ColumnsAt(const ir::Op& op);
   Step FreeColumns(const ir::Op& op);
   Step ColumnSums(const ir::Op& op);
-  Step FreshColumns(const ir::Op& op);
-  Step ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial);
-  // The sums of a product that has ended, in registers. `span`: where they are.
-  Fault TakeSums(Span span, Sums* sums);
+  Step ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial, bool has_all);
   Step LoadColumns(const ir::Op& op);
-  Step AddColumns(const ir::Op& op);
   Step MmaCommit(const ir::Op& op);
   Step FenceColumnsBefore(const ir::Op& op);
   Step FenceColumnsAfter(const ir::Op& op);

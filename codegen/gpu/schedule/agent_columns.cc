@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/origin.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/gpu/schedule/agent.h"
 #include "codegen/plan/tensor_memory.h"
@@ -59,43 +60,27 @@ Step Agent::ColumnSums(const ir::Op& op) {
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 
-Step Agent::FreshColumns(const ir::Op& op) {
-  Of(op.result(0)) = {.columns = {Number(op.operand(0)), ColumnsOf(op.result(0)->type())}};
-  return Nothing(op);
-}
-
 // Nobody waits for it here: a commit tells others of its end.
-Step Agent::ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial) {
+Step Agent::ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial, bool has_all) {
   const Span span = Of(ir::ProductOp(op).acc()).columns;
   Fault fault = UsesColumns();
-  if (!fault.found()) fault = block().columns.Write(span, {name, serial});
+  if (!fault.found()) fault = block().columns.Write(span, {name, serial, has_all});
   Of(op.result(0)) = {.bits = name, .product = serial, .columns = span};
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 
-Fault Agent::TakeSums(Span span, Sums* sums) {
-  Fault fault = UsesColumns();
-  if (!fault.found()) fault = block().columns.Read(span, sums);
-  if (!fault.found() && machine_.Runs(sums->product)) {
+Step Agent::LoadColumns(const ir::Op& op) {
+  const Span span = {Number(op.operand(0)), ColumnsOf(op.result(0)->type())};
+  Sums sums;
+  Fault fault = ReadsSums(op);
+  if (!fault.found()) fault = UsesColumns();
+  if (!fault.found()) fault = block().columns.Read(span, &sums);
+  if (!fault.found() && machine_.Runs(sums.product)) {
     fault = {FaultKind::kSums, absl::StrCat("loads the sums of a product that may still run to registers of ", Name())};
   }
   unfenced_loads_ = true;
-  return fault;
-}
-
-Step Agent::LoadColumns(const ir::Op& op) {
-  Sums sums;
-  Fault fault = TakeSums({Number(op.operand(0)), ColumnsOf(op.result(0)->type())}, &sums);
-  Of(op.result(0)) = {.bits = sums.name};
-  return fault.found() ? Step{false, fault} : Nothing(op);
-}
-
-// As a product has them that adds to these sums itself.
-Step Agent::AddColumns(const ir::Op& op) {
-  Sums sums;
-  Fault fault = ReadsSums(op);
-  if (!fault.found()) fault = TakeSums({Number(op.operand(0)), ColumnsOf(op.result(0)->type())}, &sums);
-  Of(op.result(0)) = {.bits = Mix(sums.name, Of(op.operand(1)).bits)};
+  const bool has_all = sums.has_all && IsZero(op.operand(1));
+  Of(op.result(0)) = {.bits = has_all ? sums.name : Mix(sums.name, Of(op.operand(1)).bits)};
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 

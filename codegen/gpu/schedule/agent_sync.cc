@@ -7,6 +7,7 @@
 #include "codegen/gpu/schedule/agent.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen::schedule {
 
@@ -260,9 +261,11 @@ Step Agent::Product(const ir::Op& op) {
   const int acc_at = ir::ProductOp(op).acc_at();
   const Known acc = Of(ir::ProductOp(op).acc());
   bits.erase(bits.begin() + acc_at);
-  // What it multiplies, and that added to its sums. Others may add instead (add_columns).
+  // What it multiplies, and that added to its sums. Threads may add instead (load_columns).
   const uint64_t factors = terms_.Of(op, 0, bits, tile_block_);
-  const bool in_columns = acc.columns.begin >= 0, adds = !gpu::FreshColumnsOp::Is(ir::ProductOp(op).acc()->def());
+  const bool in_columns = acc.columns.begin >= 0;
+  const auto sums = ir::DefAs<gpu::ColumnSumsOp>(ir::ProductOp(op).acc());
+  const bool adds = !sums || ir::SplatOf(sums->cond()) != uint64_t{0};
   const uint64_t name = adds ? Mix(factors, acc.bits) : factors;
   if (place_.before) {
     block().products.insert({name, factors});
@@ -271,7 +274,7 @@ Step Agent::Product(const ir::Op& op) {
             {FaultKind::kOtherTile,
              absl::StrCat("has operands in ", Name(), " that no product of the program before has")}};
   }
-  if (in_columns) return ColumnProduct(op, name, serial);
+  if (in_columns) return ColumnProduct(op, name, serial, adds);
   Of(op.result(0)) = {.bits = name, .product = runs_on ? serial : 0};
   if (runs_on) return Nothing(op);
   waits_for_product_ = serial;

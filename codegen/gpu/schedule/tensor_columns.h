@@ -20,6 +20,7 @@ namespace tile::codegen::schedule {
 struct Sums {
   uint64_t name = 0;     // of the tile (terms.h)
   uint64_t product = 0;  // the last one that adds to it: its serial number
+  bool has_all = true;   // else threads add it to other sums
 };
 
 class TensorColumns {

@@ -59,7 +59,7 @@ bool IsOfCopies(const Op& op) {
 bool IsTurn(const Op& op) { return gpu::TurnWaitOp::Is(&op) || gpu::TurnPassOp::Is(&op); }
 
 // A product whose sums are in tensor memory: one thread begins it.
-bool IsInColumns(const Op& op) { return IsProduct(op) && gpu::AreColumns(ir::ProductOp(op).acc()); }
+bool IsInColumns(const Op& op) { return IsProduct(op) && gpu::ColumnSumsOp::Is(ir::ProductOp(op).acc()->def()); }
 
 bool RunsOn(const Op* op) { return op != nullptr && IsProduct(*op) && DecisionOf<Decision::kAsync>(*op); }
 
@@ -156,7 +156,7 @@ class Rules {
     if (gpu::MmaCommitOp::Is(&op)) CheckCommit(gpu::MmaCommitOp(op));
     if (gpu::ColumnsAtOp::Is(&op) && op.operand(0)->def() != columns_)
       Fail(op, FaultKind::kOperand, "asks for columns where no alloc_columns has written them");
-    if (gpu::ColumnSumsOp::Is(&op) || gpu::FreshColumnsOp::Is(&op)) CheckColumnSums(op);
+    if (gpu::ColumnSumsOp::Is(&op)) CheckColumnSums(op);
     if (gpu::SetRegistersOp::Is(&op)) CheckRegisters(gpu::SetRegistersOp(op));
   }
 
@@ -172,9 +172,8 @@ class Rules {
     const bool in_columns = IsInColumns(op);
     const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) ||
                             (IsProduct(op) && !in_columns) || gpu::LoadColumnsOp::Is(&op) ||
-                            gpu::AddColumnsOp::Is(&op) || gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) ||
-                            gpu::WarpNumberOp::Is(&op) || gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) ||
-                            IsTurn(op) || IsOfCopies(op);
+                            gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) ||
+                            gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op) || IsOfCopies(op);
     if (of_workers && (!in_workers || elected || one_warp))
       Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
     const bool of_first = in_columns || gpu::MmaCommitOp::Is(&op) || gpu::FreeColumnsOp::Is(&op);
@@ -327,8 +326,7 @@ class Rules {
   }
 
   void CheckColumnSums(const Op& op) {
-    if (gpu::ColumnSumsOp::Is(&op) && !IsZero(op.operand(2)))
-      Fail(op, FaultKind::kOperand, "begins with other sums than zeros");
+    if (!IsZero(op.operand(2))) Fail(op, FaultKind::kOperand, "begins with other sums than zeros");
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
       if (!IsInColumns(*use->owner))
         Fail(*use->owner, FaultKind::kOperand, absl::StrCat("reads sums in tensor memory, those of ", NameOf(op)));

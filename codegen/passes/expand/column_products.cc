@@ -9,15 +9,15 @@
 //   warp {
 //     fence_columns_after
 //     elect {
-//       %fresh = fresh_columns %columns
-//       %begun = mmaf <stage_tile %at>, <stage_tile of %v>, %fresh {async}
+//       %none = column_sums false, %columns, %zero
+//       %begun = mmaf <stage_tile %at>, <stage_tile of %v>, %none {async}
 //       mma_commit %ended[0], true
 //     }
 //   }
 //   <copies for a later iteration begin>
 //   barrier_wait %ended[0], %phase
 //   fence_columns_after
-//   %n = add_columns %columns, %o
+//   %n = load_columns %columns, %o
 //   fence_columns_before
 //
 // A product ends before anything behind it begins. So all products take the same columns, and a stage is released as behind products of registers. The
@@ -61,11 +61,13 @@ void CopyRole::BeginInColumns(Builder& b, const Op& mma) {
   InRegion(b, GpuOpcode::kWarp, [&] {
     Plain(b, GpuOpcode::kFenceColumnsAfter);
     InRegion(b, GpuOpcode::kElect, [&] {
-      Value* fresh =
-          b.Create(GetGpuOp(GpuOpcode::kFreshColumns), {{columns_.first}}, {mma.result(0)->type()})->result(0);
+      const ir::Type type = mma.result(0)->type();
+      Value* none = b.Create(GetGpuOp(GpuOpcode::kColumnSums),
+                             {{I1(b, false)}, {columns_.first}, {op::Splat(b, type, 0)}}, {type})
+                        ->result(0);
       Values operands = staged;
       for (int i = 2; i < mma.num_operands(); ++i)
-        operands.push_back(i == ir::ProductOp(mma).acc_at() ? fresh : Of(mma.operand(i)));
+        operands.push_back(i == ir::ProductOp(mma).acc_at() ? none : Of(mma.operand(i)));
       CopyProduct(b, mma, operands, true);
       Tell(b, GpuOpcode::kMmaCommit, ends().full, ends().zero);
     });
@@ -80,12 +82,12 @@ void CopyRole::MultiplyThroughColumns(Builder& b, const Op& mma) {
   Await(b, ends().full, ends().zero, frame_->end_phase);
   frame_->end_phase = Named("end_phase", op::Xori(b, frame_->end_phase, ends().one));
   Plain(b, GpuOpcode::kFenceColumnsAfter);
-  Op* add = b.Create(GetGpuOp(GpuOpcode::kAddColumns), {{columns_.first}, {Of(ir::ProductOp(mma).acc())}},
-                     {mma.result(0)->type()});
-  DecideFragments(b.module(), add, mma);
+  Op* load = b.Create(GetGpuOp(GpuOpcode::kLoadColumns), {{columns_.first}, {Of(ir::ProductOp(mma).acc())}},
+                      {mma.result(0)->type()});
+  DecideFragments(b.module(), load, mma);
   Plain(b, GpuOpcode::kFenceColumnsBefore);
   if (stages().pieces && !stages().by_threads) Release(b, of_frame().free, frame_->at.stage, frame_->yes);
-  Set(mma.result(0), add->result(0));
+  Set(mma.result(0), load->result(0));
 }
 
 }  // namespace tile::codegen

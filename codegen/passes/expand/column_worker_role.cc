@@ -16,14 +16,6 @@ using ir::Value;
 using ir::ops::Values;
 namespace op = ir::ops;
 
-namespace {
-
-Value* Unary(Builder& b, GpuOpcode code, Value* source, ir::Type type) {
-  return b.Create(GetGpuOp(code), {{source}}, {type})->result(0);
-}
-
-}  // namespace
-
 std::vector<FetchRing> AllocateSums(Builder& b, const Schedule& schedule, const std::vector<FetchRing>& rings) {
   std::vector<FetchRing> all;
   for (const FetchRing& ring : rings) {
@@ -103,9 +95,10 @@ void ColumnWorkerRole::LoadSums(Builder& b, const ir::ForOp& loop, size_t r, Val
   for (int i = 0; i < carrying.num_carried(); ++i) {
     if (Has(carrying.arg(i))) continue;
     const Op& mma = *in_columns_.at(carrying.arg(i));
-    Value* loaded = Unary(b, GpuOpcode::kLoadColumns, columns_.at(&mma), loop.op().result(i)->type());
-    DecideFragments(b.module(), loaded->def(), mma);
-    (*results)[static_cast<size_t>(i)] = loaded;
+    Op* load = b.Create(GetGpuOp(GpuOpcode::kLoadColumns), {{columns_.at(&mma)}, {Of(carrying.init(i))}},
+                        {loop.op().result(i)->type()});
+    DecideFragments(b.module(), load, mma);
+    (*results)[static_cast<size_t>(i)] = load->result(0);
   }
   Plain(b, GpuOpcode::kFenceColumnsBefore);
   Tell(b, GpuOpcode::kBarrierArrive, sums.free, at.stage);

@@ -25,7 +25,7 @@
 //     warp { elect { mma_commit %ended[0], true } }
 //     barrier_wait %ended[0], <its phase>
 //     fence_columns_after
-//     %sum = load_columns %columns
+//     %sum = load_columns %columns, %zero
 //     fence_columns_before
 //     barrier_arrive %loaded[0], true
 //     yield %sum, …

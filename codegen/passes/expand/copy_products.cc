@@ -218,14 +218,6 @@ void CopyRole::Turn(Builder& b, GpuOpcode code) {
   for (int group = 0; group < kGroupsInTurns; ++group) Turn(b, code, group);
 }
 
-void CopyRole::CopyOther(Builder& b, const Op& op) {
-  const bool reads = frame_ != nullptr && op.parent() == frame_->loop && IsProduct(op) &&
-                     (CopyOf(op, 0) != nullptr || CopyOf(op, 1) != nullptr);
-  if (!reads) return RoleCopy::CopyOther(b, op);
-  if (KindOf(op).through_columns()) return MultiplyThroughColumns(b, op);
-  stages().by_threads ? MultiplyByThreads(b, op) : Multiply(b, op);
-}
-
 void CopyRole::Multiply(Builder& b, const Op& mma) {
   if (DecisionOf<Decision::kCrossIteration>(mma)) return KeepWords(b, mma);
   const bool leads = std::find(frame_->leaders.begin(), frame_->leaders.end(), &mma) != frame_->leaders.end();

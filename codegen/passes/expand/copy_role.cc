@@ -453,6 +453,14 @@ void CopyRole::CopyFetch(Builder& b, const Op&, size_t) {
   FillWide(b);
 }
 
+void CopyRole::CopyOther(Builder& b, const Op& op) {
+  const bool reads = frame_ != nullptr && op.parent() == frame_->loop && IsProduct(op) &&
+                     (CopyOf(op, 0) != nullptr || CopyOf(op, 1) != nullptr);
+  if (!reads) return RoleCopy::CopyOther(b, op);
+  if (KindOf(op).through_columns()) return MultiplyThroughColumns(b, op);
+  stages().by_threads ? MultiplyByThreads(b, op) : Multiply(b, op);
+}
+
 Values CopyRole::EndIteration(Builder& b, const Op&, size_t) {
   if (!frame_->deferred.empty() && !frame_->waited) AwaitDeferred(b, nullptr);
   if (!frame_->overlapping.empty() && !frame_->waited)

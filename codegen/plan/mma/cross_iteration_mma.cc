@@ -112,7 +112,6 @@ bool IsForLate(const Op& copy, int i) {
 
 bool MayBeLate(const Op& mma) {
   const Op* copy = CopyOf(mma, 1);
-  if (const MmaKind* kind = FindKindOf(mma); kind != nullptr && !kind->asynchronous()) return false;
   return copy != nullptr && copy->parent() == mma.parent() && copy->block() == mma.block() && WorksOnRows(mma) &&
          WhyNeverLate(mma, *copy).empty() && Apart(*copy, [&](const Op& op) { return &op == &mma; });
 }

@@ -42,8 +42,7 @@ bool MayBeOverwritten(const ir::Op& loop) {
 
 // Where threads copy themselves, they need registers for addresses.
 bool Gains(const ir::Op& op) {
-  if (!IsProduct(op) || !KindOf(op).reads_stages() || !DecisionOf<Decision::kStagesLhs>(op)) return false;
-  if (KindOf(op).through_columns()) return false;  // it takes none from registers
+  if (!IsProduct(op) || !KindOf(op).asynchronous() || !DecisionOf<Decision::kStagesLhs>(op)) return false;
   const ir::Op* copy = CopyOf(op, 1);
   return copy != nullptr && CopiesByTma(*copy) &&
          StagedMmaPlanOf(op)->instruction_n <= tuning::kColumnsOfLhsInRegisters;

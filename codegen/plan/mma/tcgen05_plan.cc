@@ -251,7 +251,7 @@ std::string Tcgen05::PlaceFault(const ir::Op& mma) const {
       return "tcgen05 reads operands that a producer has fetched";
     if (std::string fault = OrderFault(mma, i); !fault.empty()) return fault;
   }
-  return gpu::AreColumns(ir::ProductOp(mma).acc()) ? "" : WhyNotInColumns(mma);
+  return gpu::ColumnSumsOp::Is(ir::ProductOp(mma).acc()->def()) ? "" : WhyNotInColumns(mma);
 }
 
 std::string Tcgen05Once::PlaceFault(const ir::Op& mma) const {

@@ -112,6 +112,12 @@ int64_t BytesOfStagedLhs(const Target& target, int num_warps, const std::vector<
   return bytes;
 }
 
+// Where all left operands that no stage has are in shared memory; else 0.
+int64_t BytesOfAllLhs(const Target& target, int num_warps, const std::vector<const ir::Op*>& products) {
+  const StagedMmaKind* kind = CopiedKindOn(target);
+  return kind != nullptr && kind->through_columns() ? BytesOfStagedLhs(target, num_warps, products) : 0;
+}
+
 // Loops that copy ahead get two blocks on a multiprocessor, if their registers and three stages of each fit (one
 // multiplies while the other waits at its barrier), else one with as many stages as fit, or, if there are not even two, a ring of pieces. Products
 // of nothing but copies get fewer warps, with larger pieces of the result. False if no ring fits.
@@ -132,16 +138,12 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
     products.push_back(op);
     by_rows = by_rows || (WorksOnRows(*op) && from_stages(plan->num_warps, *op));
     int64_t bytes = 0;
-    for (int i = 0; i < 2; ++i) {
-      if (CopyOf(*op, i) == nullptr) bytes += BytesOf(op->operand(i)->type());
-    }
+    for (int i = 0; i < 2; ++i) bytes += CopyOf(*op, i) == nullptr ? BytesOf(op->operand(i)->type()) : 0;
     only_copies = only_copies && bytes == 0;
     exchanged = std::max(exchanged, bytes);
   });
   if (stage == 0) return true;
-  // All left operands that no stage has are in shared memory then.
-  if (const StagedMmaKind* kind = CopiedKindOn(target); kind != nullptr && kind->through_columns())
-    exchanged = std::max(exchanged, BytesOfStagedLhs(target, plan->num_warps, products));
+  exchanged = std::max(exchanged, BytesOfAllLhs(target, plan->num_warps, products));
   int64_t live = MostLiveBesideStores(function).words;
   const int most_stages = options.most_stages < tuning::kMostCopyStages ? options.most_stages : MostCopyStages(stage);
   const auto stages = [&](int blocks) {

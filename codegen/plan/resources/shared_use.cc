@@ -246,7 +246,7 @@ class Accountant {
   }
 
   void Product(const Op& op) {
-    if (FetchOf(op) != nullptr || gpu::AreColumns(ir::MmaOp(op).acc())) return;
+    if (FetchOf(op) != nullptr || ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return;
     // One that the iteration makes, and that the product reads from memory.
     if (DecisionOf<Decision::kStagesLhs>(op) && !IsInvariant(op, 0))
       account_.ReserveKept(op.operand(0), op.block(), static_cast<uint64_t>(StagedLhs(op).bytes()), kSwizzled);
