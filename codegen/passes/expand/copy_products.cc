@@ -29,7 +29,6 @@ constexpr Decision kWrittenOut[] = {Decision::kStagesLhs, Decision::kLhsInRegist
 
 constexpr int kGroupsInTurns = 2;
 
-constexpr int64_t kMostRowBytes = 128;                     // of a swizzled tile
 constexpr int64_t kWordBytes = 4, kMostWidenedWords = 16;  // four vectors of 16 bytes
 
 Value* Stored(Builder& b, Value* address, ir::Type type, int swizzle, int dim) {
@@ -147,35 +146,6 @@ Value* CopyRole::Operand(Builder& b, const Op& mma, int i) {
   Value* stored = Stored(b, it->second.address, type, StagedLhs(type).swizzle, 1);
   if (it->second.words == nullptr) return stored;
   return b.Create(GetGpuOp(GpuOpcode::kHeldWords), {{stored}, {it->second.words}}, {type})->result(0);
-}
-
-// All workers store their parts of the right operand, which the loop makes, once for all products of an iteration. These are awaited within the
-// iteration. So the barrier with which the next one begins keeps its store behind them; where TMA copies, there is none. Rows go along the
-// dimension in which a thread holds neighbours, so that it stores vectors.
-Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
-  Value* rhs = Of(mma.operand(1));
-  const ir::Type type = rhs->type();
-  const Layout& layout = *LayoutOf(type);
-  const bool down = layout.registers() > 1 && layout.bases(In::kRegister)[0] == uint64_t{1} << layout.dim_shift(0);
-  Value*& address = frame_->stored[rhs];
-  if (address == nullptr) {
-    if (!stages().by_threads) Plain(b, GpuOpcode::kWorkerBarrier);
-    address = Named("rhs",
-                    b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{down ? Turned(b, rhs) : rhs}}, {I32(b)})->result(0));
-    Plain(b, GpuOpcode::kFenceProxyAsync);
-    Plain(b, GpuOpcode::kWorkerBarrier);
-  }
-  const int64_t row = type.shape()[down ? 0 : 1] * ir::MemoryBits(type.elem()) / 8;
-  return Stored(b, address, type, static_cast<int>(std::min(kMostRowBytes, row)), down ? 0 : 1);
-}
-
-// Its dimensions in the other order; no element moves.
-Value* CopyRole::Turned(Builder& b, Value* v) {
-  const absl::Span<const int64_t> shape = v->type().shape();
-  const ir::Type type = WithLayout(b, v->type().elem(), {shape[1], shape[0]}, LayoutOf(v->type())->Permute({1, 0}));
-  const std::vector<int64_t> order = {1, 0};
-  const Attr permutation = Attr::Ints(b.module()->arena().Copy(absl::MakeConstSpan(order)));
-  return b.Create(ir::Opcode::kPermute, {{v}}, {type}, {{"permutation", permutation}})->result(0);
 }
 
 Op* CopyRole::CopyProduct(Builder& b, const Op& mma, const Values& operands, bool async) {

@@ -213,8 +213,6 @@ class CopyRole : public RoleCopy {
   ir::Value* StoredAs(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
   bool ReadsWide(const ir::Op& mma) const;
   ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
-  ir::Value* StoreRhs(ir::Builder& b, const ir::Op& mma);
-  ir::Value* Turned(ir::Builder& b, ir::Value* v);
   ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
   ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
   // The sums of a product that has ended, where a branch hands them on.
@@ -233,6 +231,10 @@ class CopyRole : public RoleCopy {
   ir::ops::Values WaitOverlapping(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
   void ReleaseLate(ir::Builder& b, ir::Value* if_true);
   void Drain(ir::Builder& b, ir::ops::Values* results);
+
+  // Right operands that the loop makes (stored_operands.cc).
+  ir::Value* StoreRhs(ir::Builder& b, const ir::Op& mma);
+  ir::Value* Turned(ir::Builder& b, ir::Value* v);
 
   // Products into tensor memory (column_products.cc).
   ir::Value* StoreLhs(ir::Builder& b, const ir::Op& mma);

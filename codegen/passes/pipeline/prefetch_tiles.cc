@@ -13,7 +13,6 @@
 #include "codegen/analysis/tile_value.h"
 #include "codegen/analysis/view_dim.h"
 #include "codegen/passes/move_loads.h"
-#include "codegen/plan/mma/staged_mma.h"
 #include "codegen/plan/resources/warps.h"
 #include "codegen/plan/schedule.h"
 #include "codegen/plan/staging/staging.h"
@@ -129,18 +128,9 @@ class WalkingLoop {
     const bool few_fit = 2 * threads * (live_of_thread + each + kLeastBesideTiles) <= Target::kRegisters;
     if (each <= kFewBesideTwo && few_fit && !schedule.producer) return kFewBesideTwo;
     const int64_t blocks = std::max(schedule.blocks, two_fit ? 2 : 1);
-    const int64_t left =
-        std::min(kMostOfThread, Target::kRegisters / (threads * blocks)) - live_of_thread - BesideTiles();
+    const int64_t left = std::min(kMostOfThread, Target::kRegisters / (threads * blocks)) - live_of_thread -
+                         BesideProducts(p_.target, schedule.num_warps, *body_);
     return schedule.producer ? kMostBesideProducts : std::max(kMostBesideProducts, left);
-  }
-
-  // Registers of a thread for addresses, and fragments unless all products read shared memory.
-  int64_t BesideTiles() const {
-    const int warps = ScheduleOf(*p_.function)->num_warps;
-    for (const Op* inside : *body_) {
-      if (IsProduct(*inside) && !PlanCopied(p_.target, warps, *inside)) return tuning::kFragmentRegisters;
-    }
-    return tuning::kBesideStaged;
   }
 
   // The first product of the body comes before it.

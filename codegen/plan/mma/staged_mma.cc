@@ -99,6 +99,13 @@ bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy) {
   return true;
 }
 
+bool CanDoAllCopied(const Target& target, int num_warps, const ir::Block& body) {
+  for (const ir::Op* op : body) {
+    if (IsProduct(*op) && !PlanCopied(target, num_warps, *op)) return false;
+  }
+  return true;
+}
+
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma) {
   const StagedMmaKind* kind = StagedKindOn(target);
   return kind != nullptr && IsProduct(mma) ? kind->SumsApart(num_warps, mma) : 0;

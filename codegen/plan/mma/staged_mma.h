@@ -88,6 +88,8 @@ std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, co
 std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma);
 // There is one for each product that reads what the copy_ahead brings.
 bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy);
+// There is one for each product of the block; not of blocks in it.
+bool CanDoAllCopied(const Target& target, int num_warps, const ir::Block& body);
 // Registers of 32 bits, over all threads, for sums that are kept apart, if a kind that reads stages does the product.
 int64_t SumsApart(const Target& target, int num_warps, const ir::Op& mma);
 // Warps that the product should have, of a target with such a kind.

@@ -131,6 +131,10 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned) {
   return work;
 }
 
+int64_t BesideProducts(const Target& target, int num_warps, const ir::Block& body) {
+  return CanDoAllCopied(target, num_warps, body) ? tuning::kBesideStaged : tuning::kFragmentRegisters;
+}
+
 int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function) {
   return MostLiveRegisters(function,
                            [&](const ir::Op& op, int i) { return i == 0 && StagesLhs(target, num_warps, op); })

@@ -35,6 +35,9 @@ RowWork RowWorkOf(const ir::Function& function, bool aligned);
 // Registers of 32 bits that tiles take at once, in all threads; left operands that instructions read from shared memory take none.
 int64_t LiveBesideStages(const Target& target, int num_warps, const ir::Function& function);
 
+// Registers of a thread for addresses in a loop of products with this body, and for fragments unless all of them read shared memory.
+int64_t BesideProducts(const Target& target, int num_warps, const ir::Block& body);
+
 // The first of 1, 2, 4, … warps whose registers hold the largest tile and all that live at once, each within its share; the most that a
 // block may have if none do. `aligned`: arrays are (passes/canonical/assume_aligned.h).
 WarpChoice FewestWarps(const Target& target, const ir::Function& function, bool aligned);
