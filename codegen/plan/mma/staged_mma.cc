@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/tensor_memory.h"
@@ -14,6 +15,22 @@ namespace {
 
 const StagedMmaKind* AsStaged(const MmaKind* kind) {
   return kind != nullptr && kind->reads_stages() ? static_cast<const StagedMmaKind*>(kind) : nullptr;
+}
+
+// No product of the block is part of it.
+bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block) {
+  absl::flat_hash_set<const ir::Value*> seen;
+  std::vector<const ir::Value*> open = {&v};
+  while (!open.empty()) {
+    const ir::Op* def = open.back()->def();
+    open.pop_back();
+    if (def == nullptr || def->block() != &block) continue;
+    if (IsProduct(*def) || def->num_regions() > 0) return false;
+    for (int i = 0; i < def->num_operands(); ++i) {
+      if (seen.insert(def->operand(i)).second) open.push_back(def->operand(i));
+    }
+  }
+  return true;
 }
 
 bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
@@ -137,7 +154,7 @@ StagedTile StagedLhs(ir::Type lhs) {
 }
 
 bool StoresRhs(const ir::Op& mma) {
-  if (!IsProduct(mma) || IsInvariant(mma, 1)) return false;
+  if (!IsProduct(mma) || IsInvariant(mma, 1) || !IsMadeOfLoads(*mma.operand(1), *mma.block())) return false;
   const ir::Type rhs = mma.operand(1)->type();
   const ir::Op* copy = CopyOf(mma, 0);
   return copy != nullptr && copy->block() == mma.block() && CopyOf(mma, 1) == nullptr && rhs.rank() == 2 &&

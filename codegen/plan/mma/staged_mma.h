@@ -101,8 +101,8 @@ bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
 // How it is stored there.
 StagedTile StagedLhs(const ir::Op& mma);
 StagedTile StagedLhs(ir::Type lhs);
-// The loop makes the right operand of elements of 16 bits, and a copy brings the left one. Products that read stages have it in shared memory: threads
-// store it there in each iteration. `a @ dequantised(b)` is such a product.
+// The loop makes the right operand, of elements of 16 bits, of what it loads and not of other products, and a copy brings the left one. Products that
+// read stages have it in shared memory: threads store it there in each iteration. `a @ dequantised(b)` is such a product.
 bool StoresRhs(const ir::Op& mma);
 // How it lies there: in rows, as the left operand would.
 StagedTile StoredRhs(ir::Type rhs);
