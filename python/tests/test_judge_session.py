@@ -6,7 +6,7 @@ import sys
 import pytest
 import tilevm.judge
 from judge_task import ANSWER, TASK
-from tilevm.judge import _session
+from tilevm.judge import _batch, _session
 from tilevm.judge._verdict import Verdict
 
 WRONG = """
@@ -74,6 +74,26 @@ def test_check(folder):
     with pytest.raises(tilevm.judge.NotRight, match="judge.differs") as failed:
         tilevm.judge.check(str(folder / "task.py"), f"{folder / 'kernels.py'}:wrong", budget=1)
     assert failed.value.verdict.verdict == "wrong"
+
+
+def test_judging_goes_on_where_a_task_ends_its_process(folder, tmp_path, monkeypatch):
+    """The process that judges has the environment and the folder of the one that starts it, and another one follows one that ended."""
+    (tmp_path / "ends.py").write_text(TASK.replace("    return", "    import os\n    os._exit(3)\n    return"))
+    (tmp_path / "reads.py").write_text(TASK.replace("    return", "    import os\n    assert os.environ['OF_THE_TEST'] == 'here'\n    return"))
+    monkeypatch.setenv("OF_THE_TEST", "here")
+    monkeypatch.chdir(tmp_path)
+    answer = f"{folder / 'kernels.py'}:reference"
+    items = [{"id": name, "task": f"{name}.py", "answer": answer} for name in ("ends", "reads", "missing")]
+    found = {each["id"]: each for each in _batch.run(items, 1, {"budget": 1, "sandbox": True, "out": ""})}
+    assert found["ends"]["verdict"] == "undecided" and "process that judges has ended" in found["ends"]["message"]
+    assert found["reads"]["verdict"] == "right", found["reads"]
+    assert found["missing"]["code"] == "judge.task"
+
+
+def test_judging_without_frontends():
+    """The command itself imports neither NumPy nor torch."""
+    text = "import sys, tilevm.judge._command, tilevm.judge._batch; print([name for name in ('numpy', 'torch', 'tilevm.judge._judge') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout.strip() == "[]"
 
 
 def test_places():

@@ -7,13 +7,12 @@ A line is written when its verdict is there. A later run with the same output le
 """
 from __future__ import annotations
 
-import concurrent.futures
-import contextlib
 import json
-import multiprocessing
 import os
+import selectors
 
 from .._errors import Error, UnavailableError, argument_error
+from ._judging import Judging
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,27 +58,40 @@ def known(path: str) -> "Dict[str, str]":
 
 
 def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> "Iterator[Dict[str, Any]]":
-    """Verdicts as JSON, in the order in which they come."""
-    if jobs <= 1:
-        for item in items:
-            yield one(item, options)
-        return
-    context = multiprocessing.get_context("spawn")
+    """Verdicts as JSON, in the order in which they come. Errors: UnavailableError."""
     left = _Left(items)
-    with contextlib.ExitStack() as stack:
-        running: "Dict[Any, Any]" = {}
-        for number in range(min(jobs, len(items))):
-            pool = stack.enter_context(concurrent.futures.ProcessPoolExecutor(1, mp_context=context))
-            begun = left.next(number)
-            if begun is not None:
-                running[pool.submit(one, begun, options)] = number, pool
-        while running:
-            for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
-                number, pool = running.pop(done)
-                following = left.next(number)
-                if following is not None:
-                    running[pool.submit(one, following, options)] = number, pool
-                yield done.result()
+    judges: "List[Judging]" = []
+    try:
+        with selectors.DefaultSelector() as selector:
+            for number in range(min(max(1, jobs), len(items))):
+                begun = left.next(number)
+                if begun is not None:
+                    judges.append(Judging(imports_of_item(begun), options.get("device", "vm")))
+                    judges[-1].send(begun, options)
+                    selector.register(judges[-1], selectors.EVENT_READ, number)
+            while selector.get_map():
+                for key, _ in selector.select():
+                    judging: "Any" = key.fileobj
+                    selector.unregister(judging)
+                    found = judging.receive()
+                    following = left.next(key.data)
+                    if following is not None:
+                        judging.send(following, options)
+                        selector.register(judging, selectors.EVENT_READ, key.data)
+                    yield found
+    finally:
+        for judging in judges:
+            judging.close()
+
+
+def imports_of_item(item: "Dict[str, Any]") -> "Tuple[str, ...]":
+    """What the answer's process needs; nothing for an answer that is not there, which its verdict says."""
+    from . import imports_of, split
+
+    try:
+        return imports_of(split(item["answer"])[0], item["task"].partition(".py:")[0])
+    except Error:
+        return ()
 
 
 class _Left:
@@ -132,6 +144,11 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     except Exception as error:  # noqa: BLE001  # of the task's own code
         verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}")
     return {"id": item["id"], **verdict.to_json()}
+
+
+def use(server: "Server") -> None:
+    """For answers that need what it has imported."""
+    _servers[server.imports, server.device] = server
 
 
 def _server(imports: "Tuple[str, ...]", device: str) -> "Server":

@@ -48,14 +48,24 @@ class Ended(Exception):
         self.late = late
 
 
-class Server:
-    """The process that forks those of answers. It starts with the environment that answers may see."""
+def start(imports: "Sequence[str]", device: str, requests: int = -1, commands: int = -1) -> "subprocess.Popen[bytes]":
+    """The process that forks those of answers (_server.py), with the environment that answers may see. `requests`, `commands`: descriptors."""
+    descriptors = [each for each in (requests, commands) if each >= 0]
+    return subprocess.Popen([sys.executable, "-m", "tilevm.judge._server", str(requests), str(commands), ",".join(imports), device],
+                            env=_environment(device), cwd="/", pass_fds=descriptors, stdin=subprocess.DEVNULL, start_new_session=commands >= 0)
 
-    def __init__(self, imports: "Sequence[str]", device: str = "vm") -> None:
-        self.imports = tuple(imports)
+
+class Server:
+    """The process that forks those of answers: one that it starts, or the one that this process was forked from, by a socket to it."""
+
+    def __init__(self, imports: "Sequence[str]", device: str = "vm", known: "Optional[socket.socket]" = None) -> None:
+        self.imports, self.device = tuple(imports), device
+        self._process: "Optional[subprocess.Popen[bytes]]" = None
+        if known is not None:
+            self._socket = known
+            return
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = subprocess.Popen([sys.executable, "-m", "tilevm.judge._server", str(other.fileno()), ",".join(imports), device],
-                                         env=_environment(device), cwd="/", pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
+        self._process = start(imports, device, requests=other.fileno())
         other.close()
 
     def __enter__(self) -> "Server":
@@ -65,10 +75,16 @@ class Server:
         self.close()
 
     def lives(self) -> bool:
-        return self._process.poll() is None
+        if self._process is not None:
+            return self._process.poll() is None
+        ended = select.poll()
+        ended.register(self._socket, 0)
+        return not ended.poll(0)  # nobody has the other end
 
     def close(self) -> None:
         self._socket.close()
+        if self._process is None:
+            return
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
@@ -79,7 +95,7 @@ class Server:
         """What the process lacks: it sees installed modules alone."""
         places = [*_module_places(), *sysconfig.get_paths().values()]
         names = [name for each in self.imports for name in [{"cuda": "cuda.tile"}.get(each, each)] if not _is_in(places, name)]
-        text = f"`PYTHONPATH={os.pathsep.join(_module_places())} {sys.executable} -m tilevm.judge._server 0 {','.join(self.imports)}` shows why"
+        text = f"`PYTHONPATH={os.pathsep.join(_module_places())} {sys.executable} -m tilevm.judge._server -1 -1 {','.join(self.imports)}` shows why"
         return f"install {', '.join(names)}: found in none of {', '.join(_module_places())}; {text}" if names else text
 
     def open(self, answer: str, hidden: "Sequence[str]", bounds: Bounds) -> "AnswerProcess":

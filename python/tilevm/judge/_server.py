@@ -1,10 +1,10 @@
 """The process that starts those of answers: it has imported what they need, and knows no task.
 
-    python -m tilevm.judge._server FD torch,triton vm   (started by _process.py, with an environment of its own; or cuda, for a GPU)
+    python -m tilevm.judge._server FD COMMANDS torch,triton vm   (started by _process.py, with an environment of its own; or cuda, for a GPU)
 
 For each request on the socket FD it forks a process, which is shut in (_sandbox.py) before it reads the answer. So an answer finds the
 frontends imported, and no reference, result or secret in its memory. The process between this one and the answer's waits for it, and
-says on a pipe how it ended.
+says on a pipe how it ended. With the socket COMMANDS in place of FD it forks the process that judges (_judging.py) first, whose answers it starts.
 """
 from __future__ import annotations
 
@@ -15,15 +15,24 @@ import os
 import signal
 import socket
 import sys
+import traceback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Sequence
 
 
-def main(descriptor: int, imports: "Sequence[str]", device: str) -> None:
+# What the process that judges needs beside those of answers. Those can read it, for it is installed.
+_OF_JUDGE = ("tilevm.judge._batch", "tilevm.judge._judge", "tilevm.judge._replay", "tilevm.judge._task")
+
+
+def main(descriptor: int, commands: int, imports: "Sequence[str]", device: str) -> None:
     """Serves until the other side closes the socket."""
-    requests = socket.socket(fileno=descriptor)
+    if commands >= 0:
+        for name in (*(name for name in ("torch", "triton") if name in imports), *_OF_JUDGE):
+            with contextlib.suppress(ImportError):  # an answer or a task that imports it says so
+                importlib.import_module(name)
+    requests = socket.socket(fileno=descriptor) if commands < 0 else _fork_judge(commands, imports, device)
     if device == "vm":
         _prepare(imports)
     else:
@@ -43,6 +52,26 @@ def main(descriptor: int, imports: "Sequence[str]", device: str) -> None:
         for each in descriptors:
             os.close(each)
         requests.sendall(json.dumps({"pid": child}).encode() + b"\n")
+
+
+def _fork_judge(commands: int, imports: "Sequence[str]", device: str) -> "socket.socket":
+    """The socket on which it asks for processes of answers."""
+    requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        try:
+            from ._judging import serve
+            from ._process import Server
+
+            requests.close()
+            serve(socket.socket(fileno=commands), Server(imports, device, other))
+        except BaseException:  # noqa: BLE001  # it must not become a second server
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
+    other.close()
+    os.close(commands)
+    return requests
 
 
 def _prepare(imports: "Sequence[str]") -> None:
@@ -146,4 +175,4 @@ def _quiet() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2].split(",") if sys.argv[2] else [], sys.argv[3] if len(sys.argv) > 3 else "vm")
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3].split(",") if sys.argv[3] else [], sys.argv[4] if len(sys.argv) > 4 else "vm")

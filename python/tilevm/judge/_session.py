@@ -11,13 +11,12 @@ imports torch once, and a further verdict takes what its inputs take.
 """
 from __future__ import annotations
 
-import concurrent.futures
 import inspect
-import multiprocessing
 import os
 
 from .._errors import argument_error
 from . import _batch
+from ._judging import Judging
 from ._verdict import RIGHT, Verdict
 
 TYPE_CHECKING = False
@@ -46,7 +45,7 @@ class Session:
     """Until `close`: one process that judges, started with the first question."""
 
     def __init__(self) -> None:
-        self._pool: "Optional[concurrent.futures.ProcessPoolExecutor]" = None
+        self._judging: "Optional[Judging]" = None
 
     def check(self, task: "Named", answer: "Named", folder: str = "", *, inputs: "Optional[Dict[str, str]]" = None, sizes: str = "",
               budget: float = 5.0, sandbox: bool = True) -> Verdict:
@@ -56,16 +55,16 @@ class Session:
             session.check("softmax_task.py", "answer.py:softmax")
 
         Errors: NotRight for any other verdict; ArgumentError for what is no file or function; UnavailableError where no process can be shut in."""
-        if self._pool is None:
-            self._pool = concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
         item: "Dict[str, Any]" = {"task": place_of(task, folder), "answer": place_of(answer, folder), "inputs": inputs, "sizes": sizes, "id": ""}
-        found = self._pool.submit(_batch.one, item, {"budget": budget, "sandbox": sandbox, "out": ""}).result()
-        return ask(Verdict.from_json(found))
+        if self._judging is None:
+            self._judging = Judging(_batch.imports_of_item(item))
+        self._judging.send(item, {"budget": budget, "sandbox": sandbox, "out": ""})
+        return ask(Verdict.from_json(self._judging.receive()))
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        if self._judging is not None:
+            self._judging.close()
+            self._judging = None
 
 
 def place_of(named: "Named", folder: str = "") -> str:
