@@ -9,7 +9,7 @@ import pytest
 import tilevm.judge
 from conftest import is_installed
 from judge_task import ANSWER, TASK
-from tilevm.judge import _batch, _cases, _compare, _patterns, _probes, _reference, _schema
+from tilevm.judge import _batch, _cases, _compare, _findings, _patterns, _probes, _reference, _schema
 from tilevm.judge._verdict import EXIT_CODES
 
 needs_torch = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
@@ -234,6 +234,27 @@ def test_schema():
     for text in ("f33[n]", "f32[n] quick", "f32[n.x]", "f32[__import__('os')]", "text"):
         with pytest.raises(tilevm.ArgumentError):
             _schema.parse({"x": text}, "", "numpy")
+
+
+def test_inferred_places():
+    """Places that differ stay different, and one negative number that comes often means none."""
+    places = numpy.array([4, -1, 0, 2, -1, 1], "i4")
+    item = _schema.infer(["x", "at"], [numpy.ones((5, 6), "f4"), places]).inputs[1]
+    assert (item.low.text, item.other, item.words) == ("0", -1, {"contiguous", "distinct"})
+    for others in ([4, -1, 0, 2, -2, 1], [4, -1, 0, 2, 3, 1], [-1, -1, -1]):
+        assert _schema.infer(["at"], [numpy.array(others, "i4")]).inputs[0].other is None
+
+
+def test_sums_of_the_largest_numbers():
+    """They overflow in one order and not in another, in an argument that is changed, too."""
+    task = tilevm.judge.of_function(lambda x: numpy.add(x, x * 0.5, out=x), {"x": "f32[n] contiguous inout"})
+    x = numpy.array([1.0, 2e38], "f4")
+    expected = _reference.Reference(task).expect((x,))
+    reply = {"warnings": [], "replaced": [], "streams": [], "threads": 0, "unwritten": [], "changed": [0], "copied": []}
+    after = [numpy.array([1.5, numpy.inf], "f4")]
+    for values, right in (("extreme", True), ("normal", False)):
+        found = _findings.of_reply(reply, after, after, expected, ["x"], _cases.Case(values=values))
+        assert (found is None) == right
 
 
 def test_inferred_schema():

@@ -6,7 +6,7 @@ import textwrap
 import numpy
 import pytest
 import tilevm.judge
-from tilevm.judge import _noise_numpy, _reference, _server, _watch
+from tilevm.judge import _noise_numpy, _numbers, _reference, _server, _watch
 
 KERNEL = """
 from tilevm import script
@@ -218,3 +218,66 @@ def test_rounding_makes_no_negative_square(library):
     array = values.astype("f4") if library == "numpy" else made.from_numpy(values.astype("f4"))
     found = _reference.Reference(tilevm.judge.of_function(spread, example=(array,))).expect((array,)).results[0]
     assert numpy.isnan(found.native).any() or (found.bound > 0.01).all()
+
+
+def test_last_digits_of_zero():
+    """0 is no number near 1/2: what rounding explains of an exact 0 is the least number of the type."""
+    for kind, form in _numbers.FORMATS.items():
+        below, zero = _numbers.ulp(numpy.array([2.0 ** (form.least - 3), 0.0]), kind)
+        assert zero == below == 2.0 ** (form.least - form.digits + 1)
+
+
+def test_running_statistics():
+    """A norm changes its running mean and variance, which err as sums do; without training it changes nothing, and errs by what it is given."""
+    torch = pytest.importorskip("torch")
+    norm = torch.nn.functional.batch_norm
+
+    def of(train):
+        def step(x, gain, mean, variance):
+            return norm(x, mean, variance, gain, None, train, 0.3, 1e-5)
+
+        generator = torch.Generator().manual_seed(1)
+        x, gain = torch.randn(4, 3, 5, generator=generator) + 1000, torch.full((3,), 1000.0)
+        mean, variance = torch.full((3,), 999.0), torch.rand(3, generator=generator) + 0.5
+        found = _reference.Reference(tilevm.judge.of_function(step, example=(x, gain, mean, variance))).expect((x, gain, mean, variance))
+        single = norm(x, mean.clone(), variance.clone(), gain, None, train, 0.3, 1e-5)
+        shifted = norm(x * (1 + 2 ** -24), mean.clone(), variance.clone(), gain, None, train, 0.3, 1e-5)
+        for result in (single, shifted):
+            assert (abs(result.double().numpy() - found.results[0].want) <= found.results[0].bound).all()
+        return found
+
+    trained = of(True)
+    assert trained.after[0] is None and all(trained.after[i].noise.min() > 1e-7 * abs(trained.after[i].want).min() for i in (2, 3))
+    assert of(False).after[2:] == [None, None]
+
+
+def test_groups_of_channels():
+    """A group of equal numbers errs by more than one of different numbers beside it."""
+    torch = pytest.importorskip("torch")
+    x = torch.randn(1, 4, 6, generator=torch.Generator().manual_seed(2))
+    x[0, 2:] = 1000 + 0.01 * x[0, 2:]
+    task = tilevm.judge.of_function(lambda x: torch.nn.functional.group_norm(x, 2), example=(x,))
+    noise = _reference.Reference(task).expect((x,)).results[0].noise
+    assert noise[0, 2:].min() > 100 * noise[0, :2].max()
+
+
+def test_tensors_that_compute_in_numpy():
+    """As numpy.exp of x.numpy(): each operation errs, at values near 0 as elsewhere; results that rounding cannot tell from arguments are computed."""
+    torch = pytest.importorskip("torch")
+    task = tilevm.judge.of_function(lambda x: torch.from_numpy(numpy.tanh(x.double().numpy())).to(x.dtype), {"x": "f32[n]"})
+    reference = _reference.Reference(task)
+    normal = reference.expect((torch.linspace(-3, 3, 50),)).results[0]
+    assert (normal.noise >= 2.0 ** -25).all()
+    tiny = reference.expect((torch.full((50,), 1e-38),)).results[0]
+    assert (tiny.noise >= 2.0 ** -25).all()
+
+
+def test_errors_that_cancel():
+    """Five samples may miss an element's own error among thousands: the bound is never far below that of its neighbours, whatever their sizes."""
+    torch = pytest.importorskip("torch")
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(20000, generator=generator) * 2.0 ** (torch.rand(20000, generator=generator) * 26 - 24)
+    for shape in ((20000,), (10000, 2), (20, 1000, 1)):
+        task = tilevm.judge.of_function(lambda x: 0.5 * x * (1.0 + torch.tanh(0.8 * x)), {"x": f"f32[{', '.join('abc'[:len(shape)])}]"})
+        found = _reference.Reference(task).expect((x.reshape(shape),)).results[0]
+        assert (found.noise > 2.0 ** -22 * abs(found.want)).all()

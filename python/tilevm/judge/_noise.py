@@ -40,6 +40,9 @@ _PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv",
 # They err by a last digit of 1, however small the result is.
 _ABSOLUTE = frozenset("tanh erf erfc tanh_ gelu mish elu selu celu softplus atan asin acos log log2 log10 log1p hardswish".split())
 
+# They have a running mean and variance as arguments 3 and 4.
+_NORM_OF_BATCHES = ("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update", "cudnn_batch_norm")
+
 # Sums of series and quotients of polynomials, whose terms exceed the result.
 _SERIES = frozenset("digamma polygamma lgamma mvlgamma erfinv igamma igammac i0".split())
 
@@ -77,7 +80,18 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         if squares is not None:  # operands err by 2^-11 of themselves, or are cut off: then each loses as much, and each product 2^-10
             random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
             result = result + (squares.sqrt() + 2 * result.abs()) * (2.0 ** -10 * (random - 0.5))
+        if self._noise is not None and _trains(name, arguments) and not isinstance(arguments[3], bool):
+            self._err_statistics(*arguments[:5])
         return self._finish(result, function, name, kind, source, magnitude, arguments)
+
+    def _err_statistics(self, x: Any, weight: Any, bias: Any, mean: Any, variance: Any) -> None:
+        """Of a norm in training, which changes its running mean and variance: arguments, not results."""
+        rows = [dim for dim in range(x.dim()) if dim != 1]
+        terms = 1 + math.sqrt(max(1, x.numel() // max(1, x.shape[1])))
+        for running, size in ((mean, x.abs().mean(rows) if x.numel() else None), (variance, variance)):
+            if running is not None and size is not None:
+                kind = kind_of(running)
+                self._add(running, kind, running.abs() * _unit(kind) + size.abs() * terms * max(_SINGLE, _unit(kind)))
 
     def _finish(self, result: Any, function: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> Any:
         if isinstance(result, (tuple, list)):
@@ -110,6 +124,10 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         more = _more(name, result, magnitude, arguments)
         if more is not None:
             relative = relative + more * (_SINGLE if _unit(kind) >= _SINGLE else _unit(kind))
+        self._add(result, kind, relative)
+
+    def _add(self, result: Any, kind: Any, relative: Any) -> None:
+        """Errors of this size to either side, in place."""
         amplitude = relative + torch.where(result == 0, 0.0, _tiny(kind))  # a 0 in float64 is exact, or `more` says how far it is off
         amplitude = torch.where(torch.isfinite(amplitude) & torch.isfinite(result), amplitude, 0.0)
         random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
@@ -158,19 +176,38 @@ def _more_of_rows(name: str, result: Any, x: Any, arguments: Any) -> Any:
         return 1 + span + result.abs() + (torch.nan_to_num(x, posinf=0.0, neginf=0.0).abs().max() if x.numel() else 0)
     if name in ("var", "std", "var_mean", "std_mean", "linalg_vector_norm", "norm", "prod", "cumprod"):
         return result.abs() * (2 + math.sqrt(max(1, x.numel() // max(1, result.numel()))))
-    if name in ("native_layer_norm", "native_group_norm", "native_batch_norm", "_native_batch_norm_legit_no_training", "cudnn_batch_norm"):
-        if result.shape != x.shape:
-            return result.abs() * 64
-        if x.numel() == 0:
-            return None
-        rows = list(range(x.dim() - len(arguments[1]), x.dim())) if name == "native_layer_norm" else list(range(x.dim()))
-        # An error of the mean is one of the largest number, and moves a whole row.
-        scale = (x.abs().amax(rows, keepdim=True) / x.std(rows, correction=0, keepdim=True).clamp(min=1e-30)).clamp(max=1e6)
-        weight = arguments[2] if name == "native_layer_norm" and arguments[2] is not None else None
-        return result.abs() * 2 + (4 + math.sqrt(x.shape[-1])) * scale * (1 if weight is None else weight.abs())
+    if "layer_norm" in name or "group_norm" in name or "batch_norm" in name:
+        return result.abs() * 64 if result.shape != x.shape else _more_of_norm(name, result, x, arguments)
     if "scaled_dot_product" in name and len(arguments) > 2:
         return result.abs() * 4 + math.sqrt(x.shape[-1] * arguments[1].shape[-2]) * arguments[2].abs().max()
     return None
+
+
+def _more_of_norm(name: str, result: Any, x: Any, arguments: Any) -> Any:
+    """An error of the mean is one of the largest number, and moves all that shares the mean."""
+    if x.numel() == 0:
+        return None
+    layer = "layer_norm" in name
+    weight = arguments[2 if layer else 1]
+    of_channel = [1, -1, *[1] * (x.dim() - 2)]
+    if weight is not None and not layer:
+        weight = weight.reshape(of_channel)
+    shared = x.reshape(arguments[3] * arguments[6], -1) if "group_norm" in name else x
+    rows = [dim for dim in range(shared.dim()) if ("batch_norm" in name) == (dim != 1) or shared.dim() == 1]
+    if layer:
+        rows = list(range(x.dim() - len(arguments[1]), x.dim()))
+    size, deviation = shared.abs().amax(rows, keepdim=True), shared.std(rows, correction=0, keepdim=True)
+    if "batch_norm" in name and not _trains(name, arguments):  # by the mean and the variance that it is given
+        mean, variance = (each.reshape(of_channel) for each in arguments[3:5])
+        size, deviation = torch.maximum(size, mean.abs()), (variance + arguments[-1]).abs().sqrt()
+    count = max(1, shared.numel() // max(1, size.numel()))
+    scale = (size / deviation.clamp(min=1e-30)).clamp(max=1e6).expand_as(shared).reshape(x.shape)
+    return result.abs() * 2 + (4 + math.sqrt(count)) * scale * (1 if weight is None else weight.abs())
+
+
+def _trains(name: str, arguments: Any) -> bool:
+    """Whether a norm of batches computes mean and variance itself."""
+    return name.endswith(_NORM_OF_BATCHES) and any(each is True for each in arguments[3:])
 
 
 def _terms(name: str, tensors: "List[Any]", result: Any) -> int:

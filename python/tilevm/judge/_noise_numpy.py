@@ -93,8 +93,13 @@ def noisy(array: "Any", generator: "Any") -> "Any":
     """A float array as one that errs; others: a copy."""
     if array.dtype.kind != "f":
         return array.copy()
-    made = array.astype(numpy.float64).view(_Noisy)
-    made.kind, made.noise = str(array.dtype), generator
+    return seen_as(array.astype(numpy.float64), str(array.dtype), generator)
+
+
+def seen_as(array: "Any", kind: str, generator: "Any") -> "Any":
+    """An array of float64, in the same memory, as one of this type that errs."""
+    made = array.view(_Noisy)
+    made.kind, made.noise = kind, generator
     return made
 
 

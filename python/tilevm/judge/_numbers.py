@@ -56,10 +56,11 @@ def exact(array: "Any") -> "Any":
 
 
 def ulp(values: "Any", dtype: str) -> "Any":
-    """Of each value (float64), in this type; that of the smallest normal number below it."""
+    """Of each value (float64), in this type; that of the smallest normal number below it, and for 0."""
     form = FORMATS[dtype]
     with numpy.errstate(all="ignore"):
         exponents = numpy.frexp(numpy.where(numpy.isfinite(values), values, 1.0))[1] - 1
+    exponents = numpy.where(values == 0, form.least, exponents)  # frexp gives 0 the exponent of 1/2
     return numpy.ldexp(1.0, numpy.maximum(exponents, form.least) - (form.digits - 1))
 
 

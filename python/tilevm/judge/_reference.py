@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _SAMPLES = 5
 _FACTOR = 10.0  # what an answer may err, in root mean squares of the few errors that were tried
+_NEIGHBOURS = 4
 _SEED = 7
 _MOST_KNOWN = 1 << 23  # elements of results that are kept for other answers
 
@@ -88,6 +89,7 @@ class Reference:
         self._known: "Dict[Any, Expected]" = {}
         self._elements = 0  # of what is known
         self._with_tf32: "Optional[Reference]" = None
+        self._computes = False  # values that torch does not follow
 
     def expect(self, arguments: "Tuple[Any, ...]", key: "Any" = None) -> Expected:
         """`key`: what the arguments are made from, the same for the same ones; None: they are known to nobody. Errors: Refused."""
@@ -182,10 +184,29 @@ class Reference:
                 results, after = self._call(function, given)
             operations |= precise.operations
             runs.append([_numbers.exact(a) for a in (*results, *after)])
-        if self._task.model is None and _are_equal(runs) and not _are_moved(arguments, runs[0]):
-            generator = numpy.random.default_rng(_SEED)
-            runs[1:] = [self._not_followed(arguments, generator) for _ in range(_SAMPLES)]
+        if _are_equal(runs) and (self._computes or not _are_moved(arguments, runs[0])):
+            self._computes = True  # where its result is an argument, as of functions near 0, too
+            runs[1:] = self._through_numpy(arguments, function)
+            if _are_equal(runs):
+                generator = numpy.random.default_rng(_SEED)
+                with _no_grad():
+                    runs[1:] = [self._not_followed(arguments, generator, function) for _ in range(_SAMPLES)]
         return runs, operations
+
+    def _through_numpy(self, arguments: "Tuple[Any, ...]", function: "Callable[..., Any]") -> "List[List[Numbers]]":
+        """With errors, of a function of tensors that computes in NumPy; none where it takes no arrays that err."""
+        from . import _noise, _noise_tensors
+
+        runs = []
+        generator = numpy.random.default_rng(_SEED)
+        try:
+            for _ in range(_SAMPLES):
+                with _no_grad(), _noise_numpy.following(), _noise_tensors.as_arrays(generator):
+                    results, after = self._call(function, _mapped(arguments, _noise.doubled))
+                    runs.append([_numbers.exact(a) for a in (*results, *after)])
+        except Refused:
+            return []
+        return runs
 
     def _doubled_model(self) -> "Any":
         from . import _noise
@@ -203,7 +224,8 @@ class Reference:
     def _by_numpy(self, arguments: "Tuple[Any, ...]") -> "List[List[Numbers]]":
         """In float64 without errors first, then with errors. Where the function loses track of them, its arguments err instead."""
         generator = numpy.random.default_rng(_SEED)
-        runs = [self._wide(arguments, lambda value: value.astype(numpy.float64) if value.dtype.kind == "f" else value.copy())]
+        function = self._task.reference
+        runs = [self._wide(arguments, lambda value: value.astype(numpy.float64) if value.dtype.kind == "f" else value.copy(), function)]
         for _ in range(_SAMPLES):
             with _noise_numpy.following():
                 results, after = self._call(self._task.reference, _mapped(arguments, lambda value: _noise_numpy.noisy(value, generator)))
@@ -211,16 +233,16 @@ class Reference:
             if all(map(_noise_numpy.kind_of, floats)):
                 runs.append([_numbers.exact(a) for a in (*results, *after)])
             else:
-                runs.append(self._not_followed(arguments, generator))
+                runs.append(self._not_followed(arguments, generator, function))
         return runs
 
-    def _not_followed(self, arguments: "Tuple[Any, ...]", generator: "Any") -> "List[Numbers]":
+    def _not_followed(self, arguments: "Tuple[Any, ...]", generator: "Any", function: "Callable[..., Any]") -> "List[Numbers]":
         """In float64, with errors of the arguments and of the results in place of those of operations."""
-        return [_errs(run, generator) for run in self._wide(arguments, lambda value: _about(value, generator))]
+        return [_errs(run, generator) for run in self._wide(arguments, lambda value: _about(value, generator), function)]
 
-    def _wide(self, arguments: "Tuple[Any, ...]", change: "Callable[[Any], Any]") -> "List[Numbers]":
+    def _wide(self, arguments: "Tuple[Any, ...]", change: "Callable[[Any], Any]", function: "Callable[..., Any]") -> "List[Numbers]":
         """Results and arguments afterwards."""
-        results, after = self._call(self._task.reference, _mapped(arguments, change))
+        results, after = self._call(function, _mapped(arguments, change))
         return [_numbers.exact(a) for a in (*results, *after)]
 
 
@@ -245,12 +267,13 @@ def _are_moved(arguments: "Tuple[Any, ...]", results: "List[Numbers]") -> bool:
 
 
 def _errs(result: "Numbers", generator: "Any") -> "Numbers":
-    """A result of a function that is not followed, with an error of two units of float32 of itself, or of a typical element."""
+    """A result of a function that is not followed, with an error of two units of float32 of itself, or of a typical element, and of the least normal
+    number, below which fast functions of GPUs give 0."""
     if result.dtype.kind != "f" or result.size == 0:
         return result
     with numpy.errstate(all="ignore"):
         size = numpy.abs(numpy.where(numpy.isfinite(result), result, 0.0))
-        amplitude = 2 * FORMATS["float32"].unit * numpy.maximum(size, numpy.median(size))
+        amplitude = 2 * FORMATS["float32"].unit * numpy.maximum(size, numpy.median(size)) + numpy.where(size == 0, 0.0, 2.0 ** FORMATS["float32"].least)
     return result + amplitude * generator.choice([-1.0, 1.0], result.shape)
 
 
@@ -321,7 +344,9 @@ def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[
         return Result(dtype, want, none, native, none, differs)
     with numpy.errstate(all="ignore"):
         spread = numpy.sqrt(sum(numpy.nan_to_num(run - want, nan=0.0, posinf=0.0, neginf=0.0) ** 2 for run in runs[1:]) / max(1, len(runs) - 1))
-        noise = numpy.maximum(spread, 0.5 * _typical(spread)) * _FACTOR
+        size = numpy.abs(want)
+        relative = _typical(numpy.where((size > 0) & numpy.isfinite(size), spread / size, 0.0), _NEIGHBOURS) * numpy.where(numpy.isfinite(size), size, 0.0)
+        noise = numpy.maximum(spread, 0.5 * numpy.maximum(_typical(spread), relative)) * _FACTOR
         last = 0.5 * ulp(want, dtype) * 1.01
         error = numpy.abs(native - want)
         error = numpy.where(numpy.isfinite(error), error, 0.0)
@@ -336,8 +361,12 @@ def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[
     return Result(dtype, want, bound, native, noise)
 
 
-def _typical(spread: "Numbers") -> "Numbers":
-    """Of the neighbours in the last dimension: few samples may miss an element's own."""
+def _typical(spread: "Numbers", least: int = 1) -> "Numbers":
+    """Of the neighbours in the last dimensions, at least so many: few samples may miss an element's own error, where some cancel each other."""
     if spread.ndim == 0 or spread.size == 0:
         return spread
-    return numpy.broadcast_to(numpy.median(spread, axis=-1, keepdims=True), spread.shape)
+    axes, count = [-1], spread.shape[-1]
+    while count < least and len(axes) < spread.ndim:
+        axes.append(axes[-1] - 1)
+        count *= spread.shape[axes[-1]]
+    return numpy.broadcast_to(numpy.median(spread, axis=tuple(axes), keepdims=True), spread.shape)

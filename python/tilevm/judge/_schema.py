@@ -216,8 +216,8 @@ def infer(names: "Sequence[str]", values: "Sequence[Any]", keywords: "frozenset[
     for name, value in zip(names, values):
         if _values.is_array(value):
             dtype = str(value.dtype).replace("torch.", "")
-            low, high, words = _range_of(value, dtype, size, names)
-            found.append(ArrayInput(name, dtype, tuple(map(size, value.shape)), low, high, words, None, "torch" if _values.is_tensor(value) else "numpy"))
+            low, high, words, other = _range_of(value, dtype)
+            found.append(ArrayInput(name, dtype, tuple(map(size, value.shape)), low, high, words, other, "torch" if _values.is_tensor(value) else "numpy"))
         else:
             found.append((name, value))
     for i, item in enumerate(found):
@@ -242,20 +242,23 @@ def _up_to_a_size(item: ArrayInput, sizes: "Dict[int, str]") -> ArrayInput:
     return dataclasses.replace(item, high=Formula(f"{sizes[most + 1]} - 1")) if most + 1 in sizes else item
 
 
-def _range_of(value: "Any", dtype: str, size: "Any", names: "Sequence[str]") -> "Tuple[Any, Any, frozenset[str]]":
-    """Integers keep to what the example has: they may be indices. Floats keep their sign if all are above 0."""
+def _range_of(value: "Any", dtype: str) -> "Tuple[Any, Any, frozenset[str], Optional[int]]":
+    """Integers keep to what the example has: they may be indices, with one negative number for none. Floats keep their sign if all are above 0."""
     from . import _numbers
 
     flat = _numbers.exact(value).reshape(-1)
     if flat.size == 0:
-        return None, None, frozenset()
+        return None, None, frozenset(), None
     if dtype in FLOATS:
-        return None, None, frozenset(["contiguous"] + (["positive"] if flat.size > 3 and flat.min() > 0 else []))
+        return None, None, frozenset(["contiguous"] + (["positive"] if flat.size > 3 and flat.min() > 0 else [])), None
     if dtype == "bool":
-        return None, None, frozenset(["contiguous"])
+        return None, None, frozenset(["contiguous"]), None
     words = ["contiguous"]
+    negative, other = set(flat[flat < 0].tolist()), None
+    if len(negative) == 1 and (flat < 0).sum() > 1 and (flat >= 0).any():
+        other, flat = negative.pop(), flat[flat >= 0]
     if flat.size > 1 and len(set(flat.tolist())) == flat.size:
         words.append("distinct")
-    if flat.size > 1 and (flat[1:] >= flat[:-1]).all():
+    if flat.size > 1 and other is None and (flat[1:] >= flat[:-1]).all():
         words.append("sorted")
-    return Formula(str(int(flat.min()))), Formula(str(int(flat.max()))), frozenset(words)
+    return Formula(str(int(flat.min()))), Formula(str(int(flat.max()))), frozenset(words), other
