@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much does the judge find? Seeded bugs in kernels of Triton, cuTile and tilevm.script, and how long a verdict takes.
 
-    tests/judge/run.py [--only=KERNEL,…] [--jobs=2] [--budget=5] [--every=1] [--out=FILE.jsonl]      needs torch, triton, cuda-tile, tilevm
+    tests/judge/run.py [--only=KERNEL,…] [--right | --bugs] [--jobs=2] [--budget=5] [--every=1] [--out=FILE.jsonl]      needs torch, triton, cuda-tile, tilevm
 
 Kernels are those of tests/seeded/kernels and of kernels/; their tasks are in tasks/. Each mistake is a small change of the source: BUGS of the
 kernel's file and of more.py. Originals and the changes of EQUIVALENT must be judged right. The process ends with 1 if one of these is not,
@@ -53,13 +53,13 @@ def programs(only):
             yield name, kind, f"{old.strip()} -> {new.strip()}", changed
 
 
-def write(folder, only, every):
-    """A file for each program, and the lines of a batch: every N-th mistake, and every N-th program that is right."""
+def write(folder, only, every, kinds):
+    """A file for each program, and the lines of a batch: every N-th mistake, and every N-th program that is right. `kinds`: of True for these, False."""
     items, numbers = [], collections.Counter()
     for number, (kernel, kind, change, text) in enumerate(programs(only)):
         clean = kind in CLEAN
         numbers[clean] += 1
-        if (numbers[clean] - 1) % every:
+        if clean not in kinds or (numbers[clean] - 1) % every:
             continue
         path = folder / f"{kernel}_{number}.py"
         path.write_text(text + "\n")
@@ -97,10 +97,11 @@ def judged(args, entries):
     from tilevm.judge import _batch
 
     with tempfile.TemporaryDirectory() as folder:
-        items = write(pathlib.Path(folder), args.only, args.every)
+        items = write(pathlib.Path(folder), args.only, args.every, [True] if args.right else [False] if args.bugs else [True, False])
         by_id = {item["id"]: item for item in items}
         assert len(by_id) == len(items), "two programs are the same"
-        for name in [name for name in entries if name not in by_id]:
+        known_ones = {f"{kernel} {kind} {change}" for kernel, kind, change, _ in programs("")}
+        for name in [name for name in entries if name not in known_ones]:  # of a program that is no longer there
             del entries[name]
         left = [item for item in items if item["id"] not in entries]
         for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": True, "out": "", "shrink": 0.1}):
@@ -116,6 +117,8 @@ def judged(args, entries):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="names of kernels, with commas")
+    parser.add_argument("--right", action="store_true", help="takes originals and harmless changes alone")
+    parser.add_argument("--bugs", action="store_true", help="takes mistakes alone")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--budget", type=float, default=5.0)
     parser.add_argument("--every", type=int, default=1, help="takes every N-th program")
