@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a GPU say what the judge says? The answers of a batch on the GPU by their own compiler, with the judge's inputs and its reference.
 
-    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--out=FILE.jsonl]        needs torch with a GPU, triton, tilevm
+    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--seconds=S] [--out=FILE.jsonl]    needs torch with a GPU, triton, tilevm
 
 PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` said. An answer that was refused gets the one input that shows why; one
 that was right is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the VM alone sees, such as races, reads
@@ -12,6 +12,7 @@ import collections
 import concurrent.futures
 import json
 import multiprocessing
+import os
 import pathlib
 import sys
 
@@ -59,10 +60,18 @@ def one(item, said, budget):
 def kind_of(said, gpu):
     """How the two go together."""
     if "undecided" in (said["verdict"], gpu["verdict"]):
-        return "undecided"
+        return "cannot tell"
     if (said["verdict"] == "right") == (gpu["verdict"] == "right"):
         return "agree"
-    return "seen by the VM alone" if said["verdict"] != "right" and said["code"].startswith(SEEN_BY_THE_VM) else "differ"
+    return "cannot tell" if said["verdict"] != "right" and said["code"].startswith(SEEN_BY_THE_VM) else "disagree"
+
+
+def finished(running, seconds):
+    """Futures as they are done, until the time is over."""
+    try:
+        yield from concurrent.futures.as_completed(running, seconds)
+    except concurrent.futures.TimeoutError:
+        return
 
 
 def main():
@@ -71,6 +80,7 @@ def main():
     parser.add_argument("verdicts", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--budget", type=float, default=3.0)
+    parser.add_argument("--seconds", type=float)
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     from tilevm.judge import _batch
@@ -78,25 +88,32 @@ def main():
     said = {entry["id"]: entry for entry in map(json.loads, args.verdicts.read_text().splitlines())}
     items = [item for item in _batch.read(str(args.pairs)) if said.get(item["id"], {}).get("verdict", "undecided") != "undecided"]
     counts = collections.Counter()
-    with concurrent.futures.ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn")) as pool:
-        running = {pool.submit(one, item, said[item["id"]], args.budget): item["id"] for item in items}
-        for done in concurrent.futures.as_completed(running):
-            name, gpu = running[done], done.result()
-            vm = said[name]
-            kind = kind_of(vm, gpu)
-            counts[kind] += 1
-            counts[f"  {vm['verdict']} here, {gpu['verdict']} on the GPU"] += 1
-            if args.out:
-                with args.out.open("a") as file:
-                    file.write(json.dumps({"id": name, "kind": kind, "vm": vm["verdict"], "vm_code": vm.get("code", ""), "gpu": gpu}) + "\n")
-            if kind == "differ":
-                print(f"{name}: {vm['verdict']} {vm.get('code', '')}: {vm.get('message', '')[:150]} [{vm.get('input', '')}]\n"
-                      f"    the GPU: {gpu['verdict']} {gpu.get('code', '')}: {gpu.get('message', '')[:150]}", flush=True)
+    pool = concurrent.futures.ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn"))
+    running = {pool.submit(one, item, said[item["id"]], args.budget): item["id"] for item in items}
+    for done in finished(running, args.seconds):
+        name, gpu = running.pop(done), done.result()
+        vm = said[name]
+        kind = kind_of(vm, gpu)
+        counts[kind] += 1
+        counts[f"  {vm['verdict']} here, {gpu['verdict']} on the GPU"] += 1
+        if args.out:
+            with args.out.open("a") as file:
+                file.write(json.dumps({"id": name, "kind": kind, "vm": vm["verdict"], "vm_code": vm.get("code", ""), "gpu": gpu}) + "\n")
+        print(f"{kind:11} {name}: {vm['verdict']} {vm.get('code', '')} here, {gpu['verdict']} {gpu.get('code', '')} on the GPU", flush=True)
+        if kind == "disagree":
+            print(f"    here: {vm.get('message', '')[:300]} [{vm.get('input', '')}]\n    the GPU: {gpu.get('message', '')[:300]}", flush=True)
     for kind, count in sorted(counts.items()):
         print(count, kind)
-    compared = counts["agree"] + counts["differ"]
-    print(f"{counts['agree']} of {compared} agree ({100 * counts['agree'] / max(1, compared):.1f} %)")
-    return 1 if counts["differ"] > 0.002 * compared else 0
+    compared = counts["agree"] + counts["disagree"]
+    print(f"{counts['agree']} of {compared} agree ({100 * counts['agree'] / max(1, compared):.1f} %), {counts['cannot tell']} cannot tell, "
+          f"{len(running)} not reached", flush=True)
+    status = 1 if counts["disagree"] > 0.002 * compared else 0
+    if running:  # none of their processes is waited for
+        for process in list(pool._processes.values()):
+            process.kill()
+        os._exit(status)
+    pool.shutdown()
+    return status
 
 
 if __name__ == "__main__":
