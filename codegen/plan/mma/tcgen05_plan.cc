@@ -240,6 +240,7 @@ std::string ByTcgen05::Fault(const ir::Op& mma, int num_warps) const {
 }
 
 std::string ByTcgen05::OrderFault(const ir::Op& mma, int operand) {
+  if (operand == 1 && StoresRhs(mma)) return "";  // of 16 bits, which may lie in any order
   const std::optional<StagedTile> tile = StagedOperandOf(mma, operand);
   if (!tile) return "tcgen05 reads operands in shared memory";
   return FindInstruction(mma)->transposes || tile->k_major ? "" : "an operand does not lie along K";

@@ -1,0 +1,113 @@
+// A product whose right operand is converted from bytes, as weights of models are: what both masks leave of the vectors of its loads, and who multiplies.
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/codegen/ptx_testing.h"
+
+namespace tile::codegen {
+namespace {
+
+// y = x w, with masks of both loads along k. Offsets are carried, as by pointers that a loop moves.
+constexpr char kDequantised[] = R"(
+entry @dequant(%x: tile<ptr<bf16>>, %w: tile<ptr<i8>>, %y: tile<ptr<f32>>, %k: tile<i32>, %n: tile<i32>) {
+  %assume = assume div_by<16>, %x : tile<ptr<bf16>>
+  %assume_1 = assume div_by<16>, %w : tile<ptr<i8>>
+  %assume_4 = assume div_by<16>, %k : tile<i32>
+  %assume_5 = assume div_by<16>, %n : tile<i32>
+  %cst_63_i32 = constant <i32: 63> : tile<i32>
+  %cst_0_i8 = constant <i8: 0> : tile<64x128xi8>
+  %cst_0_bf16 = constant <bf16: 0.000000e+00> : tile<128x64xbf16>
+  %cst_1_i32 = constant <i32: 1> : tile<i32>
+  %cst_0_i32 = constant <i32: 0> : tile<i32>
+  %cst_64_i32 = constant <i32: 64> : tile<128x64xi32>
+  %cst_0_f32 = constant <f32: 0.000000e+00> : tile<128x128xf32>
+  %cst_64_i32_1 = constant <i32: 64> : tile<i32>
+  %iota = iota : tile<128xi32>
+  %iota_1 = iota : tile<64xi32>
+  %reshape = reshape %iota : tile<128xi32> -> tile<128x1xi32>
+  %reshape_1 = reshape %assume_4 : tile<i32> -> tile<1x1xi32>
+  %bcast = broadcast %reshape_1 : tile<1x1xi32> -> tile<128x1xi32>
+  %0 = muli %reshape, %bcast : tile<128x1xi32>
+  %reshape_2 = reshape %assume : tile<ptr<bf16>> -> tile<1x1xptr<bf16>>
+  %bcast_1 = broadcast %reshape_2 : tile<1x1xptr<bf16>> -> tile<128x1xptr<bf16>>
+  %1 = offset %bcast_1, %0 : tile<128x1xptr<bf16>>, tile<128x1xi32>
+  %reshape_3 = reshape %iota_1 : tile<64xi32> -> tile<1x64xi32>
+  %bcast_2 = broadcast %1 : tile<128x1xptr<bf16>> -> tile<128x64xptr<bf16>>
+  %bcast_3 = broadcast %reshape_3 : tile<1x64xi32> -> tile<128x64xi32>
+  %2 = offset %bcast_2, %bcast_3 : tile<128x64xptr<bf16>>, tile<128x64xi32>
+  %reshape_4 = reshape %iota_1 : tile<64xi32> -> tile<64x1xi32>
+  %reshape_5 = reshape %assume_5 : tile<i32> -> tile<1x1xi32>
+  %bcast_4 = broadcast %reshape_5 : tile<1x1xi32> -> tile<64x1xi32>
+  %3 = muli %reshape_4, %bcast_4 : tile<64x1xi32>
+  %reshape_6 = reshape %assume_1 : tile<ptr<i8>> -> tile<1x1xptr<i8>>
+  %bcast_5 = broadcast %reshape_6 : tile<1x1xptr<i8>> -> tile<64x1xptr<i8>>
+  %4 = offset %bcast_5, %3 : tile<64x1xptr<i8>>, tile<64x1xi32>
+  %reshape_7 = reshape %iota : tile<128xi32> -> tile<1x128xi32>
+  %bcast_6 = broadcast %4 : tile<64x1xptr<i8>> -> tile<64x128xptr<i8>>
+  %bcast_7 = broadcast %reshape_7 : tile<1x128xi32> -> tile<64x128xi32>
+  %5 = offset %bcast_6, %bcast_7 : tile<64x128xptr<i8>>, tile<64x128xi32>
+  %6 = addi %assume_4, %cst_63_i32 : tile<i32>
+  %7 = divi %6, %cst_64_i32_1 signed : tile<i32>
+  %cst_64_i32_2 = constant <i32: 64> : tile<i32>
+  %cst_0_i64 = constant <i64: 0> : tile<i64>
+  %cst_0_i64_1 = constant <i64: 0> : tile<i64>
+  %token = make_token : token
+  %for:4 = for %i in (%cst_0_i32 to %7, step %cst_1_i32) : tile<i32> iter_values(%iter0 = %cst_0_i64, %iter1 = %cst_0_i64_1, %iter2 = %cst_0_f32, %iter3 = %token) -> (tile<i64>, tile<i64>, tile<128x128xf32>, token) {
+    %reshape_8 = reshape %iter0 : tile<i64> -> tile<1x1xi64>
+    %bcast_8 = broadcast %reshape_8 : tile<1x1xi64> -> tile<128x64xi64>
+    %8 = offset %2, %bcast_8 : tile<128x64xptr<bf16>>, tile<128x64xi64>
+    %reshape_9 = reshape %iter1 : tile<i64> -> tile<1x1xi64>
+    %bcast_9 = broadcast %reshape_9 : tile<1x1xi64> -> tile<64x128xi64>
+    %9 = offset %5, %bcast_9 : tile<64x128xptr<i8>>, tile<64x128xi64>
+    %10 = muli %i, %cst_64_i32_1 : tile<i32>
+    %11 = subi %assume_4, %10 : tile<i32>
+    %reshape_10 = reshape %11 : tile<i32> -> tile<1x1xi32>
+    %bcast_10 = broadcast %reshape_10 : tile<1x1xi32> -> tile<1x64xi32>
+    %12 = cmpi less_than %reshape_3, %bcast_10, signed : tile<1x64xi32> -> tile<1x64xi1>
+    %bcast_11 = broadcast %12 : tile<1x64xi1> -> tile<128x64xi1>
+    %load_ptr, %token_1 = load_ptr_tko weak %8, %bcast_11, %cst_0_bf16 : tile<128x64xptr<bf16>>, tile<128x64xi1>, tile<128x64xbf16> -> tile<128x64xbf16>, token
+    %reshape_11 = reshape %11 : tile<i32> -> tile<1x1xi32>
+    %bcast_12 = broadcast %reshape_11 : tile<1x1xi32> -> tile<64x1xi32>
+    %13 = cmpi less_than %reshape_4, %bcast_12, signed : tile<64x1xi32> -> tile<64x1xi1>
+    %bcast_13 = broadcast %13 : tile<64x1xi1> -> tile<64x128xi1>
+    %load_ptr_1, %token_2 = load_ptr_tko weak %9, %bcast_13, %cst_0_i8 : tile<64x128xptr<i8>>, tile<64x128xi1>, tile<64x128xi8> -> tile<64x128xi8>, token
+    %14 = itof %load_ptr_1 signed : tile<64x128xi8> -> tile<64x128xbf16>
+    %mmaf = mmaf %load_ptr, %14, %iter2 : tile<128x64xbf16>, tile<64x128xbf16>, tile<128x128xf32>
+    %15 = muli %assume_5, %cst_64_i32_1 : tile<i32>
+    %reshape_12 = reshape %15 : tile<i32> -> tile<1x1xi32>
+    %bcast_14 = broadcast %reshape_12 : tile<1x1xi32> -> tile<64x128xi32>
+    %16 = exti %cst_64_i32_2 signed : tile<i32> -> tile<i64>
+    %17 = addi %iter0, %16 : tile<i64>
+    %18 = exti %15 signed : tile<i32> -> tile<i64>
+    %19 = addi %iter1, %18 : tile<i64>
+    %join_tokens = join_tokens %iter3, %token_1, %token_2 : token
+    continue %17, %19, %mmaf, %join_tokens : tile<i64>, tile<i64>, tile<128x128xf32>, token
+  }
+  %yt = make_tensor_view %y, shape = [128, 128], strides = [128, 1]
+  %yv = make_partition_view %yt : partition_view<tile=(128x128)>
+  store_view_tko weak %for#2, %yv[%cst_0_i32, %cst_0_i32]
+  return
+}
+)";
+
+CompiledText Compiled(int sm) {
+  const CompiledText c = CompileText(kDequantised, sm);
+  EXPECT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
+  return c;
+}
+
+// Addresses follow from what two loops carry for each other. Facts about them are found, however often one of them is looked for.
+TEST(DequantisedPtx, LoadsVectorsUnderMasks) {
+  for (const int sm : {80, 90}) EXPECT_EQ(Count(Compiled(sm).ptx, "ld.global.b8"), 0) << sm;
+}
+
+TEST(DequantisedPtx, WgmmaReadsWhatThreadsStore) {
+  const CompiledText c = Compiled(90);
+  EXPECT_EQ(Count(c.ptx, "mma.sync"), 0);
+  EXPECT_GT(Count(c.ptx, "wgmma.mma_async"), 0);
+  EXPECT_GT(Count(c.ptx, "fence.proxy.async"), 0);
+}
+
+}  // namespace
+}  // namespace tile::codegen
