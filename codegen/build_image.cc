@@ -44,9 +44,8 @@ ir::Expr Count(const Compiled& compiled, int d) {
   return {Grid(d), Const(joined), Node(ir::ExprOp::kDiv)};
 }
 
-constexpr int kManySpills = 1024;  // bytes of a thread
-constexpr int kSpillsOfProducts =
-    64;  // the same, beyond which blocks that multiply share a multiprocessor with fewer others
+constexpr int kManySpills = 1024;      // bytes of a thread
+constexpr int kSpillsOfProducts = 64;  // beyond them a multiprocessor has fewer blocks that multiply
 
 // Memory traffic that the source does not show.
 void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace,
@@ -93,8 +92,7 @@ absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compil
   }
   const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
   const int most_spills = compiled.multiplies ? kSpillsOfProducts : SpillsOfOneTileBlocks();
-  if (compiled.blocks > 1 && first->spill_bytes > most_spills &&
-      (!compiled.multiplies || absl::StrContains(ptx, blocks))) {
+  if (compiled.blocks > 1 && first->spill_bytes > most_spills && absl::StrContains(ptx, blocks)) {
     // One less, then ever fewer while that many spill: only ptxas knows how many registers the code needs.
     for (int n = compiled.blocks - 1; n > 0; n -= (n + 3) / 4) {
       const std::string fewer = absl::StrCat(".minnctapersm ", n);

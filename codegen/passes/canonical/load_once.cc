@@ -24,7 +24,7 @@ constexpr int kMostSteps = 64;  // from a pointer back to constants
 
 int64_t Size(const Value* v, int dim) { return v->type().shape()[static_cast<size_t>(dim)]; }
 
-// Tiles of which every `group`-th element along a dimension is computed, beside what computes all of them.
+// Computes every `group`-th element of a tile along a dimension. What computes all of them stays.
 class Firsts {
  public:
   Firsts(ir::Module* module, int64_t group) : module_(module), group_(group) {}

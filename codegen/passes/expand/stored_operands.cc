@@ -6,8 +6,8 @@
 //                                                  fence_proxy_async, worker_barrier
 //                                                  %n = mmaf <stage_tile>, <stage_tile %at>, %acc
 //
-// A product is awaited within its iteration. So the barrier with which the next one begins keeps its store behind the product; where TMA copies, there
-// is none, and another barrier precedes the store. All products of an iteration that take the operand read one place.
+// A product is awaited within its iteration. The next iteration begins with a barrier, so its store comes behind the product. Iterations have no such
+// barrier where TMA copies: there one precedes the store. All products of an iteration that take the operand read one place.
 #include <algorithm>
 #include <vector>
 

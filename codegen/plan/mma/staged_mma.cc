@@ -33,6 +33,12 @@ bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block) {
   return true;
 }
 
+// How the right operand of a product in a loop that copies ahead lies in shared memory; nullopt: it is not there.
+std::optional<StagedTile> StagedRhs(const ir::Op& mma) {
+  if (CopyOf(mma, 1) != nullptr) return StagedOperandOf(mma, 1);
+  return StoresRhs(mma) ? std::optional(StoredRhs(mma.operand(1)->type())) : std::nullopt;
+}
+
 bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
 
 }  // namespace
@@ -94,7 +100,9 @@ std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, co
 
 std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma) {
   const StagedMmaKind* kind = CopiedKindOn(target);
-  if (kind == nullptr || !IsProduct(mma) || (CopyOf(mma, 1) == nullptr && !StoresRhs(mma))) return std::nullopt;
+  if (kind == nullptr || !IsProduct(mma)) return std::nullopt;
+  const std::optional<StagedTile> b = StagedRhs(mma);
+  if (!b) return std::nullopt;
   std::optional<StagedTile> a;
   if (CopyOf(mma, 0) != nullptr) {
     a = StagedOperandOf(mma, 0);
@@ -103,8 +111,7 @@ std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, con
       if (use->owner != &mma && IsProduct(*use->owner)) return std::nullopt;
     }
   }
-  const StagedTile b = StoresRhs(mma) ? StoredRhs(mma.operand(1)->type()) : StagedOperandOf(mma, 1).value();
-  return kind->Plan(target, num_warps, mma, a ? &*a : nullptr, b, false);
+  return kind->Plan(target, num_warps, mma, a ? &*a : nullptr, *b, false);
 }
 
 bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy) {
@@ -154,11 +161,11 @@ StagedTile StagedLhs(ir::Type lhs) {
 }
 
 bool StoresRhs(const ir::Op& mma) {
-  if (!IsProduct(mma) || IsInvariant(mma, 1) || !IsMadeOfLoads(*mma.operand(1), *mma.block())) return false;
+  const ir::Op* copy = IsProduct(mma) ? CopyOf(mma, 0) : nullptr;
+  if (copy == nullptr || copy->block() != mma.block() || CopyOf(mma, 1) != nullptr) return false;
   const ir::Type rhs = mma.operand(1)->type();
-  const ir::Op* copy = CopyOf(mma, 0);
-  return copy != nullptr && copy->block() == mma.block() && CopyOf(mma, 1) == nullptr && rhs.rank() == 2 &&
-         ir::MemoryBits(rhs.elem()) == 16;
+  return rhs.rank() == 2 && ir::MemoryBits(rhs.elem()) == 16 && !IsInvariant(mma, 1) &&
+         IsMadeOfLoads(*mma.operand(1), *mma.block());
 }
 
 StagedTile StoredRhs(ir::Type rhs) {

@@ -107,7 +107,7 @@ class ByTcgen05 : public StagedMmaKind {
  protected:
   // The target multiplies such types and shapes.
   static bool HasInstruction(const Target& target, const ir::Op& mma);
-  // Of operands that lie so.
+  // Operands `a` and `b` lie as these say; nullopt: no tcgen05.mma reads them so.
   std::optional<StagedMmaPlan> PlanFor(int num_warps, const ir::Op& mma, const StagedTile& a,
                                        const StagedTile& b) const;
   // What is wrong with where its operands and sums are; "" if nothing is.
