@@ -4,8 +4,9 @@
     tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--seconds=S] [--out=FILE.jsonl]    needs torch with a GPU, triton, tilevm
 
 PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` said. An answer that was refused gets the one input that shows why; one
-that was right is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the VM alone sees, such as races, reads
-out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all rights of this user.
+that was right, or whose verdict names no input, is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the
+VM alone sees, such as races, reads out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all
+rights of this user.
 """
 import argparse
 import collections
@@ -32,13 +33,13 @@ def on_gpu(item, said, budget):
     prepare(imports)
     task, reference = _batch._task_of(item)
     judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, bounds=Bounds(sandbox=False, device="cuda")), reference)
-    if said["verdict"] == "right":
+    if said["verdict"] == "right" or not said.get("case"):
         return judge.run().to_json()
     try:
         judge.process()
-        case = Case.from_json(said["case"]) if said.get("case") else None
-        found = judge.try_case(case) if case else None
-        if case and found is None:
+        case = Case.from_json(said["case"])
+        found = judge.try_case(case)
+        if found is None:
             judge.done = [case]
             found, _ = _probes.run(judge, case)
     except Failed as failed:

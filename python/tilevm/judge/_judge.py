@@ -58,7 +58,7 @@ class Judge:
         self.done: "List[Case]" = []
         self._refused_examples = 0
         self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
-        self.declined: "List[Finding]" = []
+        self.declined: "List[Tuple[Finding, Case]]" = []
         self._times: "List[float]" = []
         self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()
         self.launched = 0  # cases in which a kernel ran
@@ -243,14 +243,14 @@ class Judge:
         return True
 
     def _decline(self, found: Finding, case: "Case") -> None:
-        self.declined.append(found)
+        self.declined.append((found, case))
         if len(self.declined) == 1:
             self.remark(f"the answer declines some inputs that the task takes: {found.message[:160]}, with {case.text()}")
 
     def _end(self) -> "Tuple[Optional[Finding], Optional[Case]]":
         if not self.done:
             if self.declined:
-                return self.declined[0], None
+                return self.declined[0]
             text = f"no input was found that the task takes; say what it takes by INPUTS. Its function raises {self._why}"
             return Finding(UNDECIDED, "judge.no_input", text), None
         found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 else (None, self.done[-1])
