@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class Options:
     """`budget`: seconds of processor time for inputs, beside loading, so that a busy machine tries as many; `case_seconds`: of one call; `least`:
-    inputs without which nothing is right; `shrink`: seconds for the smallest input."""
+    inputs without which nothing is right; `shrink`: seconds for the smallest input; `probes`: whether it is asked what a second call gives, and what
+    is left when no kernel runs."""
 
     budget: float = 5.0
     case_seconds: float = 10.0
     least: int = 6
     shrink: float = 2.0
+    probes: bool = True
     bounds: Bounds = Bounds()
 
 
@@ -221,7 +223,7 @@ class Judge:
                 return found, case
             self.done.append(case)
             self._note_time(case, self.spent() - before)
-            if len(self.done) in (3, 14):
+            if len(self.done) in (3, 14) and self.options.probes:
                 found, where = _probes.run(self, case)
                 if found is not None:
                     return found, where
@@ -253,8 +255,8 @@ class Judge:
                 return self.declined[0]
             text = f"no input was found that the task takes; say what it takes by INPUTS. Its function raises {self._why}"
             return Finding(UNDECIDED, "judge.no_input", text), None
-        found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 else (None, self.done[-1])
-        if found is None:
+        found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 and self.options.probes else (None, self.done[-1])
+        if found is None and self.options.probes:
             case = max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0)
             found = _probes.switched_off(self, case)
         if found is None and len(self.done) < self.options.least:
