@@ -62,7 +62,8 @@ class Judge:
         self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
         self.declined: "List[Tuple[Finding, Case]]" = []
         self._times: "List[float]" = []
-        self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()
+        self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()  # sizes that are tried no more
+        self._slower: "set[Tuple[Tuple[str, int], ...]]" = set()  # … that took long once
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
@@ -230,10 +231,11 @@ class Judge:
         return self._end()
 
     def _note_time(self, case: "Case", seconds: float) -> None:
-        """Sizes that take much longer than others are tried once: what they show beyond the first time is not worth what they take."""
+        """Sizes that take much longer than others are tried once, or twice, for the first time may be longer than others: what they show beyond that is
+        not worth what they take."""
         self._times.append(seconds)
         if seconds > self.options.budget / 20 and seconds > 5 * statistics.median(self._times) and case.example is None:
-            self._slow.add(case.sizes)
+            (self._slow if case.sizes in self._slower or seconds > self.options.budget / 5 else self._slower).add(case.sizes)
 
     def _affordable(self, case: "Case") -> bool:
         if case.example is None:
@@ -280,14 +282,17 @@ class Judge:
         return finding, case
 
     def larger(self, case: "Case") -> "Case":
-        """The case with at least some dozen elements, where the task allows it."""
+        """The case with at least some dozen elements, where the task allows it, and not many more: a probe computes several results."""
         schema = self.task.schema
-        if schema.elements(case.by_name) < 64:
-            for number in (37, 32, 20, 16, 8):
-                sizes = {name: max(size, number) for name, size in case.sizes}
-                if schema.allows(sizes) and schema.elements(sizes) <= 1 << 14:
-                    return dataclasses.replace(case, sizes=tuple(sizes.items()), values="normal", layout="contiguous")
-        return case
+        if schema.elements(case.by_name) >= 64:
+            return case
+        fitting = []
+        for number in (9, 16, 20, 37, 64):
+            sizes = {name: max(size, number) for name, size in case.sizes}
+            if schema.allows(sizes) and schema.elements(sizes) <= 1 << 14:
+                fitting.append(sizes)
+        chosen = next((sizes for sizes in fitting if schema.elements(sizes) >= 64), fitting[-1] if fitting else None)
+        return case if chosen is None else dataclasses.replace(case, sizes=tuple(chosen.items()), values="normal", layout="contiguous")
 
     def _shrunk(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
         """Tries simpler inputs, one change at a time, as long as they show the same."""
