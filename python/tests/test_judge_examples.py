@@ -90,6 +90,14 @@ def test_random_options_are_left_out(verdict):
     assert verdict(ANSWER, calls[0]).code == "judge.random"
 
 
+def test_sizes_that_do_not_compile(verdict):
+    """A kernel of one block of all elements declines sizes that are no power of two: a remark, unless an example has such a size."""
+    one_block = ANSWER.replace("x.numel(), B=64", "x.numel(), B=x.numel()")
+    found = verdict(one_block, "scale(torch.ones(8))")
+    assert found.verdict == "right" and "declines" in str(found.remarks), str(found)
+    assert verdict(one_block, "scale(torch.ones(7))").code == "judge.raises"
+
+
 def test_functions_that_begin_with_an_underscore(tmp_path, server):
     """A test may be about `_scale`; where it calls a public function, too, that one is the task."""
     for calls, name in ((["_scale(torch.ones(3))"], "_scale"), (["_scale(torch.ones(3))"] * 2 + ["twice(torch.ones(3))"], "twice")):

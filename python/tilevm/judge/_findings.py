@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # Warnings of full checks that leave a result right: the program may mean it.
 _REMARKS = frozenset(("vm.order", "vm.not_finite", "vm.unseen_old", "vm.no_blocks", "python.gradient"))
 # Errors by which an answer declines an input.
-DECLINES = frozenset(("AssertionError", "ValueError", "NotImplementedError", "TypeError", "ArgumentError", "RuntimeError"))
+DECLINES = frozenset(("AssertionError", "ValueError", "NotImplementedError", "TypeError", "ArgumentError", "RuntimeError", "CompilationError",
+                      "UnsupportedSyntaxError", "TypeCheckingError", "InvalidValueError", "UnsupportedFeatureError", "StaticAssertionError"))
 
 
 @dataclasses.dataclass
