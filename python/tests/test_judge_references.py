@@ -363,3 +363,23 @@ def test_another_order_of_operations(name):
     error = abs(made - want.want)
     assert (error <= want.bound).all(), (error / want.bound).max()
     assert (want.bound <= 2000 * max(error.max(), 2.0 ** -24 * abs(want.want).max())).all()
+
+
+def test_rounding_to_8_bits():
+    """It is a step of the task: another type of 8 bits is not explained by rounding."""
+    torch = pytest.importorskip("torch")
+    x = torch.randn(500, generator=torch.Generator().manual_seed(5))
+    task = tilevm.judge.of_function(lambda x: x.to(torch.float8_e4m3fn).to(x.dtype), example=(x,))
+    want = _reference.Reference(task).expect((x,)).results[0]
+    for kind, right in ((torch.float8_e4m3fn, True), (torch.float8_e5m2, False)):
+        assert (abs(x.to(kind).double().numpy() - want.want) <= want.bound).all() == right
+
+
+def test_errors_that_do_not_grow_with_sizes():
+    """A log of a sum errs by the largest number: an element that is large beside its neighbours errs no more than they do."""
+    torch = pytest.importorskip("torch")
+    x = torch.ones(3, 64)
+    x[0, 5] = 1e6
+    task = tilevm.judge.of_function(lambda x: torch.logsumexp(x, 0), example=(x,))
+    noise = _reference.Reference(task).expect((x,)).results[0].noise
+    assert noise.max() < 40 * numpy.median(noise)

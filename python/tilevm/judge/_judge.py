@@ -17,6 +17,7 @@ from .._errors import UnavailableError
 from . import _cases, _findings, _probes, _values
 from ._findings import Finding
 from ._model import SEED
+from ._numbers import FORMATS
 from ._process import Bounds, Ended
 from ._reference import Reference, Refused, flatten
 from ._reply import Reply, Unbelievable, error_of
@@ -67,7 +68,9 @@ class Judge:
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
-        self.names = [item.name for item in task.schema.inputs if isinstance(item, ArrayInput)]
+        arrays = [item for item in task.schema.inputs if isinstance(item, ArrayInput)]
+        self.names = [item.name for item in arrays]
+        self._overflows = not all(FORMATS[item.dtype].largest <= 65504 for item in arrays if item.is_float)
 
     def run(self) -> Verdict:
         """Errors: UnavailableError, if no process can be shut in."""
@@ -160,11 +163,11 @@ class Judge:
 
     def examined(self, arguments: "Tuple[Any, ...]", expected: "Expected", reply: Reply, case: "Case") -> "Tuple[Optional[Finding], Expected]":
         """What is wrong with a reply, and what was expected: tf32 widens it where the answer may use that. Errors: Refused."""
-        found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case)
+        found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case, self._overflows)
         if found is not None and found.code == "judge.differs" and reply.said["tf32"] and self.task.tf32 is None:
             reference = self.reference.with_tf32()
             wider = reference.expect(arguments, case)
-            if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case) is None:
+            if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case, self._overflows) is None:
                 found, expected, self.reference = None, wider, reference
                 self.remark("judge.tf32: tl.dot rounds operands of float32 to tf32, its default; `TF32 = False` in the task makes that wrong")
         return found, expected

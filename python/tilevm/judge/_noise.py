@@ -25,6 +25,8 @@ from ._numbers import FORMATS
 from ._watch import PLAIN
 
 _KIND = "_tilevm_kind"
+# Rounding to 8 bits is a step of the task, which no answer leaves out: its error is that step alone, and not that of many ways to compute.
+_COARSE, _STEP = 2.0 ** -5, 0.2
 
 
 @_modes.without_dynamo
@@ -119,7 +121,7 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         narrower = source is not None and _unit(kind) > _unit(source)
         if _noise_rules.is_exact(name) or (name in ("_to_copy", "copy_", "copy", "lift_fresh_copy") and not narrower):
             return
-        relative = result.abs() * _unit(kind)
+        relative = result.abs() * _unit(kind) * (_STEP if _unit(kind) >= _COARSE else 1.0)
         more = _noise_rules.more(name, result, magnitude, *given)
         if more is not None:
             relative = relative + more * (SINGLE if _unit(kind) >= SINGLE else _unit(kind))

@@ -387,6 +387,7 @@ def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[
         spread = numpy.sqrt(sum(numpy.nan_to_num(run - want, nan=0.0, posinf=0.0, neginf=0.0) ** 2 for run in runs[1:]) / max(1, len(runs) - 1))
         size = numpy.abs(want)
         relative = _typical(numpy.where((size > 0) & numpy.isfinite(size), spread / size, 0.0), _NEIGHBOURS) * numpy.where(numpy.isfinite(size), size, 0.0)
+        relative = numpy.minimum(relative, _typical(spread, _NEIGHBOURS, numpy.max))  # errors need not grow with sizes
         noise = numpy.maximum(spread, 0.5 * numpy.maximum(_typical(spread), relative)) * _FACTOR
         last = 0.5 * ulp(want, dtype) * 1.01
         error = numpy.abs(native - want)
@@ -402,12 +403,12 @@ def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[
     return Result(dtype, want, bound, native, noise)
 
 
-def _typical(spread: "Numbers", least: int = 1) -> "Numbers":
-    """Of the neighbours in the last dimensions, at least so many: few samples may miss an element's own error, where some cancel each other."""
+def _typical(spread: "Numbers", least: int = 1, of: "Callable[..., Numbers]" = numpy.median) -> "Numbers":
+    """`of` the neighbours in the last dimensions, at least so many: few samples may miss an element's own error, where some cancel each other."""
     if spread.ndim == 0 or spread.size == 0:
         return spread
     axes, count = [-1], spread.shape[-1]
     while count < least and len(axes) < spread.ndim:
         axes.append(axes[-1] - 1)
         count *= spread.shape[axes[-1]]
-    return numpy.broadcast_to(numpy.median(spread, axis=tuple(axes), keepdims=True), spread.shape)
+    return numpy.broadcast_to(of(spread, axis=tuple(axes), keepdims=True), spread.shape)
