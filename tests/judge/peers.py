@@ -139,7 +139,8 @@ def entries(checkout, folder):
             path = folder / f"{kernel}_{number}.py"
             path.write_text(text + "\n")
             name = f"{kernel}_{number}" + ("_memory" if group == "memory" else "")
-            yield {"name": name, "truth": truth, "set": group, "kind": kind, "change": change, "task": str(HERE / "tasks" / f"{kernel}.py"), "answer": str(path)}
+            yield {"name": name, "truth": truth, "set": group, "kind": kind, "change": change, "task": str(HERE / "tasks" / f"{kernel}.py"),
+                   "answer": str(path)}
 
 
 def timed(command, folder, limit, own=False):
