@@ -31,5 +31,5 @@ BUGS = [
     ("grid", "triton.cdiv(n, 64)", "max(1, n // 64)"),
     ("formula", "tl.atomic_add(count_ptr + b, 1, mask=inside)", "tl.atomic_add(count_ptr + b, 1, mask=inside & (v > 0))"),
 ]
-EQUIVALENT = [("bins_kernel[(triton.cdiv(n, 64),)](x, places, top, count, n, bins, B=64)", "bins_kernel[(triton.cdiv(n, 32),)](x, places, top, count, n, bins, B=32)"),
+EQUIVALENT = [("(triton.cdiv(n, 64),)](x, places, top, count, n, bins, B=64)", "(triton.cdiv(n, 32),)](x, places, top, count, n, bins, B=32)"),
               ("inside & (b >= 0) & (b < bins)", "inside & (b < bins) & (b > -1)")]

@@ -32,9 +32,11 @@ def reference(x):
 BUGS = [
     ("formula", "highest / 448.0", "highest / 240.0"),
     ("numerics", "tl.where(highest == 0.0, 1.0, highest / 448.0)", "highest / 448.0"),
-    ("formula", "tl.abs(tl.load(x_ptr + row * x0 + c, mask=c < n, other=0.0).to(tl.float32))", "tl.load(x_ptr + row * x0 + c, mask=c < n, other=0.0).to(tl.float32)"),
-    ("stride", "tl.load(x_ptr + row * x0 + c, mask=c < n, other=0.0).to(tl.float32) / scale", "tl.load(x_ptr + row * n + c, mask=c < n, other=0.0).to(tl.float32) / scale"),
-    ("loop", "    top = tl.zeros((B,), tl.float32)\n    for start in range(0, n, B):\n", "    top = tl.zeros((B,), tl.float32)\n    for start in range(0, min(n, B), B):\n"),
+    ("formula", "tl.abs(tl.load(x_ptr + row * x0 + c, mask=c < n, other=0.0).to(tl.float32))",
+     "tl.load(x_ptr + row * x0 + c, mask=c < n, other=0.0).to(tl.float32)"),
+    ("stride", "v = tl.load(x_ptr + row * x0 + c", "v = tl.load(x_ptr + row * n + c"),
+    ("loop", "    top = tl.zeros((B,), tl.float32)\n    for start in range(0, n, B):\n",
+     "    top = tl.zeros((B,), tl.float32)\n    for start in range(0, min(n, B), B):\n"),
     ("type", "v.to(tl.float8e4nv)", "v.to(tl.float8e5)"),
     ("wrong other", "top, tl.abs(tl.load(x_ptr + row * x0 + c, mask=c < n, other=0.0)", "top, tl.abs(tl.load(x_ptr + row * x0 + c, mask=c < n, other=1.0)"),
 ]
