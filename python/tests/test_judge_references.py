@@ -383,3 +383,12 @@ def test_errors_that_do_not_grow_with_sizes():
     task = tilevm.judge.of_function(lambda x: torch.logsumexp(x, 0), example=(x,))
     noise = _reference.Reference(task).expect((x,)).results[0].noise
     assert noise.max() < 40 * numpy.median(noise)
+
+
+def test_a_task_that_is_random_at_some_values():
+    """Draws with a probability of 0 are the same, and few others may be by chance."""
+    torch = pytest.importorskip("torch")
+    task = tilevm.judge.of_function(lambda x: (torch.rand(x.shape) < x).float(), {"x": "f32[n]"})
+    reference = _reference.Reference(task)
+    assert not reference.is_random_at((torch.zeros(3),))
+    assert reference.is_random_at((torch.full((3,), 0.5),))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Numbers = Any
 
 _SAMPLES = 5
+_DRAWS = 8  # calls that say whether a result is random
 _FACTOR = 10.0  # what an answer may err, in root mean squares of the few errors that were tried
 _NEIGHBOURS = 4
 _SEED = 7
@@ -119,13 +120,22 @@ class Reference:
         strange = [type(a).__name__ for a in native if not _values.is_array(a) and not isinstance(a, (bool, int, float, complex, numpy.generic))]
         if strange and not first:
             raise Refused(f"its result is of {strange[0]}")
-        again, _ = ([], None) if strange else self.native(arguments)
-        differs = not strange and [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
-            a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
+        differs = not strange and self._differ(native, arguments)
         if differs and not first:
             raise Refused("its result is random")
         if first:
             self.random, self.strange = differs, strange[0] if strange else ""
+
+    def is_random_at(self, arguments: "Tuple[Any, ...]") -> bool:
+        """A task may be random at some values, as one that draws with probabilities of 0 and 1 at others. Errors: Refused."""
+        native, _ = self.native(arguments)
+        return any(self._differ(native, arguments) for _ in range(_DRAWS))
+
+    def _differ(self, native: "List[Any]", arguments: "Tuple[Any, ...]") -> bool:
+        """Whether another call gives other results."""
+        again, _ = self.native(arguments)
+        return [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
+            a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
 
     def _expect(self, arguments: "Tuple[Any, ...]", key: "Any" = None) -> Expected:
         native, native_after = self.native(arguments)
