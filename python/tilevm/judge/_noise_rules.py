@@ -194,7 +194,7 @@ def _terms(name: str, tensors: "List[Any]", result: Any, arguments: Any) -> int:
     if name == "cumsum":
         return max(1, int(tensors[0].shape[arguments[1]])) if tensors[0].dim() else 1
     if name.startswith("nll_loss"):
-        return max(1, tensors[1].numel() // max(1, result.numel()))
+        return max(1, int(tensors[1].numel() // max(1, result.numel())))
     count = result[0].numel() if isinstance(result, (tuple, list)) else result.numel()
     indices = max((t.numel() for t in tensors if not t.is_floating_point()), default=1) if "index" in name or "scatter" in name else 1
     return max(1, int(size // max(1, count)), int(indices))
