@@ -255,6 +255,7 @@ def test_sums_of_the_largest_numbers():
     for values, right in (("extreme", True), ("normal", False)):
         found = _findings.of_reply(reply, after, after, expected, ["x"], _cases.Case(values=values))
         assert (found is None) == right
+    assert _findings.of_reply(reply, after, after, expected, ["x"], _cases.Case(values="extreme"), overflows=False) is not None  # as of float16
 
 
 def test_inferred_schema():

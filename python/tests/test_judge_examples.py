@@ -90,6 +90,58 @@ def test_random_options_are_left_out(verdict):
     assert verdict(ANSWER, calls[0]).code == "judge.random"
 
 
+def test_sizes_that_do_not_compile(verdict):
+    """A kernel of one block of all elements declines sizes that are no power of two: a remark, unless an example has such a size."""
+    one_block = ANSWER.replace("x.numel(), B=64", "x.numel(), B=x.numel()")
+    found = verdict(one_block, "scale(torch.ones(8))")
+    assert found.verdict == "right" and "declines" in str(found.remarks), str(found)
+    assert verdict(one_block, "scale(torch.ones(7))").code == "judge.raises"
+
+
+def test_functions_that_begin_with_an_underscore(tmp_path, server):
+    """A test may be about `_scale`; where it calls a public function, too, that one is the task."""
+    for calls, name in ((["_scale(torch.ones(3))"], "_scale"), (["_scale(torch.ones(3))"] * 2 + ["twice(torch.ones(3))"], "twice")):
+        text = TASK.replace("from scale import scale", "").replace("scale(x, factor", "_scale(x, factor")
+        text = text.replace("{line}", "def twice(x):\n    return 2.0 * x\n\n{line}")
+        (tmp_path / "task.py").write_text(text.format(line="#" * 146, calls="\n    ".join(calls)))
+        (tmp_path / "answer.py").write_text(ANSWER.replace("def scale", f"def {name}"))
+        found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=1)
+        assert found.verdict == "right", str(found)
+
+
+OWN_TYPES = """
+import torch
+import triton
+import triton.language as tl
+
+INPUTS = {"x": "f32[n] contiguous"}
+
+
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    total = tl.zeros([B], tl.float32)
+    for _ in range(3):
+        total += tl.load(x + i, mask=i < n)
+    tl.store(o + i, total, mask=i < n)
+
+
+def triple(x):
+    o = torch.empty_like(x)
+    kernel[(triton.cdiv(x.numel(), 64),)](x, o, x.numel(), B=64)
+    return o
+"""
+
+
+def test_a_reference_without_float64(tmp_path, server):
+    """A kernel whose sum is declared float32 takes no float64: its results in float32 are what an answer is compared with."""
+    (tmp_path / "task.py").write_text(OWN_TYPES)
+    for factor, verdict in (("3.0", "right"), ("3.001", "wrong")):
+        (tmp_path / "answer.py").write_text(ANSWER.replace("def scale(x, *, factor=2.0, noise=0.0)", f"def triple(x, factor={factor})"))
+        found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=1)
+        assert found.verdict == verdict and "float64" in str(found.remarks), str(found)
+
+
 def test_what_is_no_value(verdict, tmp_path):
     (tmp_path / "task.py").write_text("import torch\n\nEXAMPLE = (torch.ones(3),)\n\n\ndef scale(x):\n    return object()\n")
     (tmp_path / "answer.py").write_text(ANSWER)

@@ -281,3 +281,114 @@ def test_errors_that_cancel():
         task = tilevm.judge.of_function(lambda x: 0.5 * x * (1.0 + torch.tanh(0.8 * x)), {"x": f"f32[{', '.join('abc'[:len(shape)])}]"})
         found = _reference.Reference(task).expect((x.reshape(shape),)).results[0]
         assert (found.noise > 2.0 ** -22 * abs(found.want)).all()
+
+
+def _losses(torch, x, target):
+    """Cross entropy with the sum of rows one after the other in float32."""
+    rows = torch.nn.functional.cross_entropy(x, target, reduction="none")
+    total = rows[0].clone()
+    for row in rows[1:]:
+        total = total + row
+    return total / len(rows)
+
+
+def _solved(torch, a, b):
+    """By elimination without a choice of rows, in float32."""
+    a, b = a.clone(), b.clone()
+    for i in range(len(b)):
+        for j in range(len(b)):
+            if i != j:
+                factor = a[j, i] / a[i, i]
+                a[j], b[j] = a[j] - factor * a[i], b[j] - factor * b[i]
+    return b / a.diagonal()
+
+
+def _sampled(torch, x, grid):
+    """Bilinear, with zeros outside; places between pixels as (g + 1) (W / 2) - 0.5, which rounds otherwise."""
+    size = x.shape[-1]
+    place = (grid + 1) * (size / 2) - 0.5
+    low = place.floor().long()
+    part = place - low
+    found = torch.zeros(grid.shape[:3])
+    for dy in (0, 1):
+        for dx in (0, 1):
+            u, v = low[..., 0] + dx, low[..., 1] + dy
+            inside = (u >= 0) & (u < size) & (v >= 0) & (v < size)
+            weight = (part[..., 0] if dx else 1 - part[..., 0]) * (part[..., 1] if dy else 1 - part[..., 1])
+            found += torch.where(inside, x[0, 0][v.clamp(0, size - 1), u.clamp(0, size - 1)] * weight, 0.0)
+    return found[:, None]
+
+
+def _fourier(torch, x):
+    """By the matrix of the transform, in complex numbers of float32."""
+    count = len(x)
+    angles = torch.outer(torch.arange(count), torch.arange(count)).remainder(count) * (-2 * numpy.pi / count)
+    return torch.view_as_real(torch.polar(torch.ones_like(angles), angles) @ x.to(torch.complex64))
+
+
+def _orders(torch):
+    """(function, arguments, the same in another order of operations in float32)."""
+    f = torch.nn.functional
+    generator = torch.Generator().manual_seed(4)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator)
+
+    a, b, hilbert = normal(1000), normal(1000), 1.0 / (torch.arange(6)[:, None] + torch.arange(6) + 1)
+    return {
+        "nll_loss": (f.cross_entropy, (torch.zeros(3000, 5), torch.zeros(3000, dtype=torch.int64)), lambda x, t: _losses(torch, x, t)),
+        "mse_loss": (f.mse_loss, (a, b), lambda x, y: ((x - y) ** 2).cumsum(0)[-1] / 1000),
+        "addcmul": (torch.addcmul, (-(a * b), a, b), lambda x, y, z: x + y * z),
+        "add alpha": (lambda x, y: torch.add(x, y, alpha=0.1), (-0.1 * a, a), lambda x, y: x + y * 0.1),
+        "lerp": (lambda x, y: torch.lerp(x, y, 0.3), (0.3 * a, -0.7 * a), lambda x, y: x * 0.7 + y * 0.3),
+        "hardsigmoid": (f.hardsigmoid, (-3 + a * 1e-4,), lambda x: torch.clamp(x * (1 / 6) + 0.5, 0, 1)),
+        "softshrink": (lambda x: f.softshrink(x, 0.1), (0.1 + a.abs() * 1e-6,), lambda x: x - 0.1),
+        "remainder": (lambda x: torch.remainder(x, 0.7), (a * 100,), lambda x: x - torch.floor(x / 0.7) * 0.7),
+        "exp_": (lambda x: x.clone().exp_(), (a * 20,), lambda x: torch.exp2(x * 1.4426950408889634)),
+        "grid_sample": (lambda x, g: f.grid_sample(x, g, align_corners=False), (normal(1, 1, 9, 9), normal(1, 20, 30, 2).clamp(-1, 1)),
+                        lambda x, g: _sampled(torch, x, g)),
+        "solve": (torch.linalg.solve, (hilbert, normal(6)), lambda x, y: _solved(torch, x, y)),
+        "fft": (lambda x: torch.view_as_real(torch.fft.fft(x)), (normal(300),), lambda x: _fourier(torch, x)),
+    }
+
+
+@pytest.mark.parametrize("name", ["nll_loss", "mse_loss", "addcmul", "add alpha", "lerp", "hardsigmoid", "softshrink", "remainder", "exp_", "grid_sample",
+                                  "solve", "fft"])
+def test_another_order_of_operations(name):
+    """What rounds otherwise is right, and what is a thousand times as far off as that is wrong."""
+    torch = pytest.importorskip("torch")
+    function, arguments, other = _orders(torch)[name]
+    want = _reference.Reference(tilevm.judge.of_function(lambda *given: function(*given), example=arguments)).expect(arguments).results[0]
+    made = other(*arguments).double().numpy()
+    error = abs(made - want.want)
+    assert (error <= want.bound).all(), (error / want.bound).max()
+    assert (want.bound <= 2000 * max(error.max(), 2.0 ** -24 * abs(want.want).max())).all()
+
+
+def test_rounding_to_8_bits():
+    """It is a step of the task: another type of 8 bits is not explained by rounding."""
+    torch = pytest.importorskip("torch")
+    x = torch.randn(500, generator=torch.Generator().manual_seed(5))
+    task = tilevm.judge.of_function(lambda x: x.to(torch.float8_e4m3fn).to(x.dtype), example=(x,))
+    want = _reference.Reference(task).expect((x,)).results[0]
+    for kind, right in ((torch.float8_e4m3fn, True), (torch.float8_e5m2, False)):
+        assert (abs(x.to(kind).double().numpy() - want.want) <= want.bound).all() == right
+
+
+def test_errors_that_do_not_grow_with_sizes():
+    """A log of a sum errs by the largest number: an element that is large beside its neighbours errs no more than they do."""
+    torch = pytest.importorskip("torch")
+    x = torch.ones(3, 64)
+    x[0, 5] = 1e6
+    task = tilevm.judge.of_function(lambda x: torch.logsumexp(x, 0), example=(x,))
+    noise = _reference.Reference(task).expect((x,)).results[0].noise
+    assert noise.max() < 40 * numpy.median(noise)
+
+
+def test_a_task_that_is_random_at_some_values():
+    """Draws with a probability of 0 are the same, and few others may be by chance."""
+    torch = pytest.importorskip("torch")
+    task = tilevm.judge.of_function(lambda x: (torch.rand(x.shape) < x).float(), {"x": "f32[n]"})
+    reference = _reference.Reference(task)
+    assert not reference.is_random_at((torch.zeros(3),))
+    assert reference.is_random_at((torch.full((3,), 0.5),))

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Does a GPU say what the judge says? The answers of a batch on the GPU by their own compiler, with the judge's inputs and its reference.
 
-    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--seconds=S] [--out=FILE.jsonl]    needs torch with a GPU, triton, tilevm
+    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--seconds=S] [--values] [--out=FILE.jsonl]
 
+It needs torch with a GPU, triton, tilevm. A run with the same --out goes on where it stopped.
 PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` said. An answer that was refused gets the one input that shows why; one
-that was right is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the VM alone sees, such as races, reads
-out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all rights of this user.
+that was right, or whose verdict names no input, is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the
+VM alone sees, such as races, reads out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all
+rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU: contexts are made one
+after the other.
 """
 import argparse
 import collections
@@ -19,7 +22,7 @@ import sys
 SEEN_BY_THE_VM = ("vm.", "judge.not_written", "judge.no_effect", "judge.copies", "judge.stream", "judge.died", "judge.time")
 
 
-def on_gpu(item, said, budget):
+def on_gpu(item, said, budget, probes):
     """The verdict of the GPU, as JSON."""
     from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
     from tilevm.judge._cases import Case
@@ -31,14 +34,15 @@ def on_gpu(item, said, budget):
     server = _batch._server(imports, "cuda")
     prepare(imports)
     task, reference = _batch._task_of(item)
-    judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, bounds=Bounds(sandbox=False, device="cuda")), reference)
-    if said["verdict"] == "right":
+    judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device="cuda")),
+                  reference)
+    if said["verdict"] == "right" or not said.get("case"):
         return judge.run().to_json()
     try:
         judge.process()
-        case = Case.from_json(said["case"]) if said.get("case") else None
-        found = judge.try_case(case) if case else None
-        if case and found is None:
+        case = Case.from_json(said["case"])
+        found = judge.try_case(case)
+        if found is None:
             judge.done = [case]
             found, _ = _probes.run(judge, case)
     except Failed as failed:
@@ -50,9 +54,9 @@ def on_gpu(item, said, budget):
     return {"verdict": found.verdict, "code": found.code, "message": found.message} if found else {"verdict": "right"}
 
 
-def one(item, said, budget):
+def one(item, said, budget, probes):
     try:
-        return on_gpu(item, said, budget)
+        return on_gpu(item, said, budget, probes)
     except Exception as error:  # noqa: BLE001  # of the task's own code
         return {"verdict": "undecided", "code": "judge.task", "message": f"{type(error).__name__}: {error}"}
 
@@ -81,15 +85,22 @@ def main():
     parser.add_argument("--jobs", type=int, default=6)
     parser.add_argument("--budget", type=float, default=3.0)
     parser.add_argument("--seconds", type=float)
+    parser.add_argument("--values", action="store_true")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     from tilevm.judge import _batch
 
     said = {entry["id"]: entry for entry in map(json.loads, args.verdicts.read_text().splitlines())}
     items = [item for item in _batch.read(str(args.pairs)) if said.get(item["id"], {}).get("verdict", "undecided") != "undecided"]
-    counts = collections.Counter()
+    counts, known = collections.Counter(), {}
+    for line in args.out.read_text().splitlines() if args.out and args.out.exists() else []:
+        entry = json.loads(line)
+        known[entry["id"]] = entry
+        counts[entry["kind"]] += 1
+        counts[f"  {entry['vm']} here, {entry['gpu']['verdict']} on the GPU"] += 1
+    items = [item for item in items if item["id"] not in known]
     pool = concurrent.futures.ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn"))
-    running = {pool.submit(one, item, said[item["id"]], args.budget): item["id"] for item in items}
+    running = {pool.submit(one, item, said[item["id"]], args.budget, not args.values): item["id"] for item in items}
     for done in finished(running, args.seconds):
         name, gpu = running.pop(done), done.result()
         vm = said[name]

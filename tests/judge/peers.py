@@ -6,9 +6,9 @@
 GPUEMU is a checkout of github.com/sarkar-dipankar/gpuemu-corpus, not below /tmp, which ttsem's sandbox hides. PEERS is an environment with
 ttsem, TileLens, and the torch and Triton that ttsem asks for; ttsem needs bubblewrap, too. This Python has torch, triton, tilevm.
 
-Programs are the kernels of gpuemu in Triton, and 20 programs of run.py. Each is a module as KernelBench has it, with one example of usual sizes.
-TileLens has no reference and no sandbox: its program calls the answer with that example, and its checks of memory and of races are asked one after the
-other. A run with the same --out goes on where it stopped.
+Programs are the kernels of gpuemu in Triton, 20 programs of run.py, and 20 mistakes of run.py in masks and bounds (set `memory`). Each is a module as
+KernelBench has it, with one example of usual sizes. TileLens has no reference and no sandbox: its program calls the answer with that example, and its
+check of memory is asked. Its detector of races records accesses and compares none (3.1.1). A run with the same --out goes on where it stopped.
 """
 import argparse
 import base64
@@ -28,7 +28,9 @@ import outside_sets
 import run
 
 HERE = pathlib.Path(__file__).resolve().parent
-SEED, BUGS, RIGHT = 2026, 12, 8
+SEED = 2026
+COUNTS = {("suite", "bug"): 12, ("suite", "right"): 8, ("memory", "bug"): 20}
+MEMORY = ("mask", "mask missing", "mask off by one", "past the end", "bounds", "border", "size no multiple", "empty")
 # One example shows none of these: its arrays are contiguous, and a buffer that calls share needs two calls.
 UNSEEN = ("stride", "shared buffer", "aliasing", "cached", "gated", "hard-coded size")
 
@@ -129,14 +131,16 @@ def entries(checkout, folder):
     for number, (kernel, kind, change, text) in enumerate(run.programs("")):
         if "triton" not in text or kind in UNSEEN or kernel.startswith(("ct_", "s_")):
             continue
-        known["right" if kind in run.CLEAN else "bug"].append((number, kernel, kind, change, text))
-    chosen = random.Random(SEED)
-    for truth, count in (("bug", BUGS), ("right", RIGHT)):
-        for number, kernel, kind, change, text in chosen.sample(known[truth], 2 * count):
+        known["suite", "right" if kind in run.CLEAN else "bug"].append((number, kernel, kind, change, text))
+        if kind in MEMORY:
+            known["memory", "bug"].append((number, kernel, kind, change, text))
+    for (group, truth), count in COUNTS.items():
+        for number, kernel, kind, change, text in random.Random(f"{SEED} {group} {truth}").sample(known[group, truth], 2 * count):
             path = folder / f"{kernel}_{number}.py"
             path.write_text(text + "\n")
-            yield {"name": f"{kernel}_{number}", "truth": truth, "set": "suite", "kind": kind, "change": change,
-                   "task": str(HERE / "tasks" / f"{kernel}.py"), "answer": str(path)}
+            name = f"{kernel}_{number}" + ("_memory" if group == "memory" else "")
+            yield {"name": name, "truth": truth, "set": group, "kind": kind, "change": change, "task": str(HERE / "tasks" / f"{kernel}.py"),
+                   "answer": str(path)}
 
 
 def timed(command, folder, limit, own=False):
@@ -172,19 +176,10 @@ def by_ttsem(entry, args, folder):
 
 
 def by_tilelens(entry, args, folder):
-    walls, useds, texts = 0.0, 0.0, []
-    verdict = "right"
-    for tool in ("tile-sanitizer", "tile-race"):
-        status, text, wall, used = timed([str(args.python.parent / tool), entry["script"]], folder, args.limit)
-        walls, useds = walls + wall, useds + used
-        last = (text.strip().splitlines() or [""])[-1]
-        texts.append(f"{tool}: {status}: {last[:200]}")
-        found = "out-of-bounds" in text.lower() or "out of bounds" in text.lower() or tool == "tile-race" and "race detected" in text.lower()
-        if found:
-            verdict = "unsafe"
-        elif status != 0 and verdict == "right":
-            verdict = "undecided"
-    return verdict, "; ".join(texts), round(walls, 1), round(useds, 1)
+    status, text, wall, used = timed([str(args.python.parent / "tile-sanitizer"), entry["script"]], folder, args.limit)
+    found = "ILLEGAL MEMORY ACCESS" in text
+    last = (text.strip().splitlines() or [""])[-1]
+    return "unsafe" if found else "right" if status == 0 else "undecided", f"{status}: {last[:200]}", wall, used
 
 
 TOOLS = {"judge": by_judge, "ttsem": by_ttsem, "tilelens": by_tilelens}
@@ -194,7 +189,7 @@ def report(lines):
     print(f"{'tool':9} {'set':7} {'bugs':>5} {'found':>6} {'missed':>7} {'undecided':>10} {'right':>6} {'false':>6} {'undecided':>10} {'clock s':>8} "
           f"{'cpu s':>7}")
     for tool in TOOLS:
-        for group in ("gpuemu", "suite"):
+        for group in ("gpuemu", "suite", "memory"):
             mine = [each for each in lines if each["tool"] == tool and each["set"] == group]
             if not mine:
                 continue
@@ -219,10 +214,10 @@ def main():
         folder = pathlib.Path(made)
         chosen, counts = [], collections.Counter()
         for entry in entries(args.checkout.resolve(), folder):
-            full = entry["set"] == "suite" and counts[entry["truth"]] >= {"bug": BUGS, "right": RIGHT}[entry["truth"]]
-            program = None if full else module_of(entry, folder / "programs")
+            key = entry["set"], entry["truth"]
+            program = module_of(entry, folder / "programs") if counts[key] < COUNTS.get(key, 1 << 30) else None
             if program is not None:
-                counts[entry["truth"]] += entry["set"] == "suite"
+                counts[key] += 1
                 chosen.append(program)
         for tool in args.tools.split(","):
             for entry in chosen:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """How much does the judge find? Seeded bugs in kernels of Triton, cuTile and tilevm.script, and how long a verdict takes.
 
-    tests/judge/run.py [--only=KERNEL,…] [--right | --bugs] [--jobs=2] [--budget=5] [--every=1] [--out=FILE.jsonl]      needs torch, triton, cuda-tile, tilevm
+    tests/judge/run.py [--only=KERNEL,…] [--right | --bugs] [--jobs=2] [--budget=5] [--every=1] [--seconds=S] [--out=FILE.jsonl]
+
+It needs torch, triton, cuda-tile, tilevm.
 
 Kernels are those of tests/seeded/kernels and of kernels/; their tasks are in tasks/. Each mistake is a small change of the source: BUGS of the
 kernel's file and of more.py. Originals and the changes of EQUIVALENT must be judged right. The process ends with 1 if one of these is not,
-or if less than 97 % of the mistakes are found. A run with the same --out goes on where it stopped.
+or if less than 97 % of the mistakes are found. A run with the same --out goes on where it stopped; it stops by itself after --seconds.
 """
 import argparse
 import ast
@@ -47,6 +49,7 @@ def programs(only):
         for kind, old, new in [*changes, *lists["BUGS"], *more.BUGS.get(name, [])]:
             if body.count(old) != 1:
                 raise SystemExit(f"{path.name}: {old!r} occurs {body.count(old)} times")
+            kind = "equivalent" if new in more.HARMLESS else kind
             changed = body.replace(old, new)
             if "KEPT" in new or "BUFFER" in new:
                 changed = changed.replace("import triton.language as tl\n", "import triton.language as tl\n\n" + more.HEAD, 1)
@@ -104,7 +107,8 @@ def judged(args, entries):
         for name in [name for name in entries if name not in known_ones]:  # of a program that is no longer there
             del entries[name]
         left = [item for item in items if item["id"] not in entries]
-        for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": True, "out": "", "shrink": 0.1}):
+        begin = time.monotonic()
+        for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": not args.no_sandbox, "out": "", "shrink": 0.1}):
             entry = {**by_id[found["id"]], **found}
             entries[found["id"]] = entry
             if args.out:
@@ -112,6 +116,8 @@ def judged(args, entries):
                     file.write(json.dumps(entry) + "\n")
             print(f"{entry['verdict']:9} {entry['kernel']:14} {entry['kind']:16} {entry['processor']:5.1f} s {entry['cases']:3} {entry['change'][:100]!r}\n"
                   f"          {entry.get('code', '')}: {entry.get('message', '')[:180]} [{entry.get('input', '')}]", flush=True)
+            if args.seconds and time.monotonic() - begin > args.seconds:
+                break
 
 
 def main():
@@ -122,6 +128,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--budget", type=float, default=5.0)
     parser.add_argument("--every", type=int, default=1, help="takes every N-th program")
+    parser.add_argument("--seconds", type=float, help="of the clock, after which no more verdicts are waited for")
+    parser.add_argument("--no-sandbox", action="store_true", help="for a machine that lets no process be shut in")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     found = known(args.out)
@@ -144,8 +152,9 @@ def report(entries, wall):
     count = len(seeded) - len(missed)
     median, median_bad, median_clean, wall_each = (statistics.median([e[key] for e in members] or [0]) for key, members in
                                                    (("processor", entries), ("processor", seeded), ("processor", clean), ("seconds", entries)))
-    print(f"{len({e['kernel'] for e in entries})} kernels; {count} of {len(seeded)} bugs found ({100 * count / max(1, len(seeded)):.1f} %); "
-          f"{len(bad)} of {len(clean)} originals and equivalent mutants not right")
+    undecided = [sum(e["verdict"] == "undecided" for e in members) for members in (missed, bad)]
+    print(f"{len({e['kernel'] for e in entries})} kernels; {count} of {len(seeded)} bugs found ({100 * count / max(1, len(seeded)):.1f} %), {undecided[0]} of "
+          f"the others undecided; {len(bad)} of {len(clean)} originals and equivalent mutants not right, {undecided[1]} of these undecided")
     print(f"a verdict takes {median:.1f} s of processor time in the median ({median_bad:.1f} s on a bug, {median_clean:.1f} s on a right kernel), "
           f"{wall_each:.1f} s on the clock; {wall:.0f} s in all")
     return 1 if bad or count < 0.97 * len(seeded) else 0

@@ -65,6 +65,11 @@ def recorded(module: "ModuleType", head: str) -> "Iterator[Dict[str, List[Call]]
                 setattr(holder, attribute, value)
 
 
+def most_called(calls: "Dict[str, List[Call]]") -> str:
+    """What the tests are about: a function whose name begins with `_` only where they call no other one. "" if they call none."""
+    return max((name for name in calls if calls[name]), key=lambda name: (not name.startswith("_"), len(calls[name])), default="")
+
+
 def _functions(module: "ModuleType", head: str) -> "List[str]":
     """Names that a test may call; a kernel is no function here."""
     try:
@@ -82,7 +87,7 @@ def _functions(module: "ModuleType", head: str) -> "List[str]":
         value = vars(module).get(name)
         if inspect.isclass(value) and _is_differentiated(value):
             found += [f"{name}.apply", f"{name}.forward"]
-        elif not name.startswith(("_", "test_")) and (inspect.isfunction(value) and value.__module__ == module.__name__ or _owner(value) is not None):
+        elif not name.startswith(("__", "test_")) and (inspect.isfunction(value) and value.__module__ == module.__name__ or _owner(value) is not None):
             found.append(name)
     return list(dict.fromkeys(found))
 

@@ -108,7 +108,9 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
     samples = [Case(example=number) for number in range(examples)]
-    mixed = _interleaved([(first, 3), (several, 1), (values, 2), (layouts, 1), (_layouts_of_one(schema, middle, seeds), 1), (aliases, 1)])
+    alone = _layouts_of_one(schema, middle, seeds)
+    # What a slow task is tried with says much for its time: layouts of few elements come before values at many.
+    mixed = _interleaved([(first, 3), (values[::2], 1), (layouts, 1), (several, 1), (values[1::2], 1), (alone, 1), (aliases, 1)])
     yield from itertools.islice(mixed, _BEFORE_EXAMPLES)
     yield from samples
     yield from mixed
@@ -143,7 +145,13 @@ def _base(schema: "Schema") -> "Tuple[Tuple[str, int], ...]":
 
 
 def _candidates(count: int) -> "Iterator[Tuple[int, ...]]":
-    yield tuple(_SMALL[i % len(_SMALL)] for i in range(count))
+    for first in range(len(_SMALL)):
+        yield tuple(_SMALL[(first + i) % len(_SMALL)] for i in range(count))
+    generator = numpy.random.default_rng(4)
+    for most in (8, 12):
+        for _ in range(100):  # where a rule binds some of them
+            if count <= most - 1:
+                yield tuple(int(n) for n in 2 + generator.permutation(most - 1)[:count])
     for number in (2, 4, 8, 16, 32, 64, 1):
         yield (number,) * count
     generator = numpy.random.default_rng(3)
@@ -182,16 +190,16 @@ def _by_size(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "
 
 def _of_several_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
     """One size at a time that a block of a size in the text does not hold, nor two, nor three: a number of blocks may be written out. Where the task
-    does not allow that, fewer blocks."""
-    found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
+    does not allow that, fewer blocks. Each size comes once before one comes twice."""
+    found: "Dict[Tuple[Tuple[str, int], ...], int]" = {}
     for name in schema.sizes:
-        for block in [c for c in constants if 8 <= c <= 1024][-4:]:
+        for place, block in enumerate([c for c in constants if 8 <= c <= 1024][-4:]):
             for number in (3 * block + 1, 2 * block, block + 1):
                 sizes = {**dict(base), name: number}
                 if schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
-                    found[tuple(sizes.items())] = None
+                    found.setdefault(tuple(sizes.items()), place)
                     break
-    return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))
+    return sorted(found, key=lambda sizes: (found[sizes], schema.elements(dict(sizes))))
 
 
 def _middle(schema: "Schema", points: "List[Tuple[Tuple[str, int], ...]]", small: "Tuple[Tuple[str, int], ...]") -> "Tuple[Tuple[str, int], ...]":

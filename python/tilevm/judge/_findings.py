@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 # Warnings of full checks that leave a result right: the program may mean it.
 _REMARKS = frozenset(("vm.order", "vm.not_finite", "vm.unseen_old", "vm.no_blocks", "python.gradient"))
 # Errors by which an answer declines an input.
-DECLINES = frozenset(("AssertionError", "ValueError", "NotImplementedError", "TypeError", "ArgumentError", "RuntimeError"))
+DECLINES = frozenset(("AssertionError", "ValueError", "NotImplementedError", "TypeError", "ArgumentError", "RuntimeError", "CompilationError",
+                      "UnsupportedSyntaxError", "TypeCheckingError", "InvalidValueError", "UnsupportedFeatureError", "StaticAssertionError"))
 
 
 @dataclasses.dataclass
@@ -75,8 +76,8 @@ def _first_line(text: str) -> str:
 
 
 def of_reply(reply: "Dict[str, Any]", results: "Sequence[Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]",
-             case: "Case") -> "Optional[Finding]":
-    """Of a call that ended well."""
+             case: "Case", overflows: bool = True) -> "Optional[Finding]":
+    """Of a call that ended well. `overflows`: whether sums of the largest numbers of the arguments may be infinite in float32."""
     for warning in reply["warnings"]:
         if warning["code"] not in _REMARKS:
             return Finding(UNSAFE, warning["code"], _first_line(warning["text"]).split("]: ", 1)[-1], warning["file"], warning["line"],
@@ -93,26 +94,27 @@ def of_reply(reply: "Dict[str, Any]", results: "Sequence[Any]", after: "Sequence
             return Finding(WRONG, "judge.not_written", f"{missing['count']} of {missing['of']} elements of result {missing['result']}, first "
                            f"{missing['first']}, were written by nobody; its memory was made at {missing['made_at']}")
     difference = _compare.compare(results, expected.results)
-    if difference is not None and not _is_of_order(difference, expected.results, case):
+    if difference is not None and not _is_of_order(difference, expected.results, case, overflows):
         lower = _compare.of_lower_precision(results, expected.results) if difference.code == "judge.differs" else None
         if lower is not None:
             return Finding(CHEATS, lower.code, f"{lower.text}; {difference.text}", difference=difference)
         return Finding(WRONG, difference.code, difference.text, difference=difference)
-    return _of_arguments(reply, after, expected, names, case)
+    return _of_arguments(reply, after, expected, names, case, overflows)
 
 
-def _is_of_order(difference: "Difference", expected: "Sequence[Optional[Result]]", case: "Case") -> bool:
+def _is_of_order(difference: "Difference", expected: "Sequence[Optional[Result]]", case: "Case", overflows: bool) -> bool:
     """Sums of the largest numbers overflow in one order and not in another."""
-    return case.values == "extreme" and (difference.special or _compare.overflows(list(filter(None, expected))))
+    return case.values == "extreme" and (difference.special and overflows or _compare.overflows(list(filter(None, expected))))
 
 
-def _of_arguments(reply: "Dict[str, Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]", case: "Case") -> "Optional[Finding]":
+def _of_arguments(reply: "Dict[str, Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]", case: "Case",
+                  overflows: bool) -> "Optional[Finding]":
     for number in reply["changed"]:
         if number < len(expected.after) and expected.after[number] is None:
             name = names[number] if number < len(names) else number
             return Finding(WRONG, "judge.input_changed", f"the answer changes its argument `{name}`, the task does not")
     changed = _compare.changed_inputs(after, expected, names)
-    if changed is not None and not _is_of_order(changed, expected.after, case):
+    if changed is not None and not _is_of_order(changed, expected.after, case, overflows):
         return Finding(WRONG, changed.code, changed.text, difference=changed)
     if reply["copied"]:
         return Finding(CHEATS, "judge.copies", f"result {reply['copied'][0]} is what lay in an argument of a launch before it: a kernel copies what "

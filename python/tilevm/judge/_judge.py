@@ -17,6 +17,7 @@ from .._errors import UnavailableError
 from . import _cases, _findings, _probes, _values
 from ._findings import Finding
 from ._model import SEED
+from ._numbers import FORMATS
 from ._process import Bounds, Ended
 from ._reference import Reference, Refused, flatten
 from ._reply import Reply, Unbelievable, error_of
@@ -36,12 +37,14 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class Options:
     """`budget`: seconds of processor time for inputs, beside loading, so that a busy machine tries as many; `case_seconds`: of one call; `least`:
-    inputs without which nothing is right; `shrink`: seconds for the smallest input."""
+    inputs without which nothing is right; `shrink`: seconds for the smallest input; `probes`: whether it is asked what a second call gives, and what
+    is left when no kernel runs."""
 
     budget: float = 5.0
     case_seconds: float = 10.0
     least: int = 6
     shrink: float = 2.0
+    probes: bool = True
     bounds: Bounds = Bounds()
 
 
@@ -58,13 +61,16 @@ class Judge:
         self.done: "List[Case]" = []
         self._refused_examples = 0
         self.refused, self._why = 0, "nothing"  # inputs that the task does not take, and what it says to the last one
-        self.declined: "List[Finding]" = []
+        self.declined: "List[Tuple[Finding, Case]]" = []
         self._times: "List[float]" = []
-        self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()
+        self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()  # sizes that are tried no more
+        self._slower: "set[Tuple[Tuple[str, int], ...]]" = set()  # … that took long once
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
-        self.names = [item.name for item in task.schema.inputs if isinstance(item, ArrayInput)]
+        arrays = [item for item in task.schema.inputs if isinstance(item, ArrayInput)]
+        self.names = [item.name for item in arrays]
+        self._overflows = not all(FORMATS[item.dtype].largest <= 65504 for item in arrays if item.is_float)
 
     def run(self) -> Verdict:
         """Errors: UnavailableError, if no process can be shut in."""
@@ -157,13 +163,15 @@ class Judge:
 
     def examined(self, arguments: "Tuple[Any, ...]", expected: "Expected", reply: Reply, case: "Case") -> "Tuple[Optional[Finding], Expected]":
         """What is wrong with a reply, and what was expected: tf32 widens it where the answer may use that. Errors: Refused."""
-        found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case)
+        found = _findings.of_reply(reply.said, reply.results, reply.after, expected, self.names, case, self._overflows)
         if found is not None and found.code == "judge.differs" and reply.said["tf32"] and self.task.tf32 is None:
             reference = self.reference.with_tf32()
             wider = reference.expect(arguments, case)
-            if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case) is None:
+            if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case, self._overflows) is None:
                 found, expected, self.reference = None, wider, reference
                 self.remark("judge.tf32: tl.dot rounds operands of float32 to tf32, its default; `TF32 = False` in the task makes that wrong")
+        if found is not None and found.code in ("judge.differs", "judge.special") and self.reference.is_random_at(arguments):
+            raise Refused("its result is random")
         return found, expected
 
     def _note(self, reply: Reply, expected: "Expected") -> None:
@@ -221,17 +229,18 @@ class Judge:
                 return found, case
             self.done.append(case)
             self._note_time(case, self.spent() - before)
-            if len(self.done) in (3, 14):
+            if len(self.done) in (3, 14) and self.options.probes:
                 found, where = _probes.run(self, case)
                 if found is not None:
                     return found, where
         return self._end()
 
     def _note_time(self, case: "Case", seconds: float) -> None:
-        """Sizes that take much longer than others are tried once: what they show beyond the first time is not worth what they take."""
+        """Sizes that take much longer than others are tried once, or twice, for the first time may be longer than others: what they show beyond that is
+        not worth what they take."""
         self._times.append(seconds)
         if seconds > self.options.budget / 20 and seconds > 5 * statistics.median(self._times) and case.example is None:
-            self._slow.add(case.sizes)
+            (self._slow if case.sizes in self._slower or seconds > self.options.budget / 5 else self._slower).add(case.sizes)
 
     def _affordable(self, case: "Case") -> bool:
         if case.example is None:
@@ -243,18 +252,18 @@ class Judge:
         return True
 
     def _decline(self, found: Finding, case: "Case") -> None:
-        self.declined.append(found)
+        self.declined.append((found, case))
         if len(self.declined) == 1:
             self.remark(f"the answer declines some inputs that the task takes: {found.message[:160]}, with {case.text()}")
 
     def _end(self) -> "Tuple[Optional[Finding], Optional[Case]]":
         if not self.done:
             if self.declined:
-                return self.declined[0], None
+                return self.declined[0]
             text = f"no input was found that the task takes; say what it takes by INPUTS. Its function raises {self._why}"
             return Finding(UNDECIDED, "judge.no_input", text), None
-        found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 else (None, self.done[-1])
-        if found is None:
+        found, case = _probes.run(self, self.done[-1]) if len(self.done) < 14 and self.options.probes else (None, self.done[-1])
+        if found is None and self.options.probes:
             case = max(self.done, key=lambda c: self.task.schema.elements(c.by_name) if c.example is None else 0)
             found = _probes.switched_off(self, case)
         if found is None and len(self.done) < self.options.least:
@@ -278,14 +287,17 @@ class Judge:
         return finding, case
 
     def larger(self, case: "Case") -> "Case":
-        """The case with at least some dozen elements, where the task allows it."""
+        """The case with at least some dozen elements, where the task allows it, and not many more: a probe computes several results."""
         schema = self.task.schema
-        if schema.elements(case.by_name) < 64:
-            for number in (37, 32, 20, 16, 8):
-                sizes = {name: max(size, number) for name, size in case.sizes}
-                if schema.allows(sizes) and schema.elements(sizes) <= 1 << 14:
-                    return dataclasses.replace(case, sizes=tuple(sizes.items()), values="normal", layout="contiguous")
-        return case
+        if schema.elements(case.by_name) >= 64:
+            return case
+        fitting = []
+        for number in (9, 16, 20, 37, 64):
+            sizes = {name: max(size, number) for name, size in case.sizes}
+            if schema.allows(sizes) and schema.elements(sizes) <= 1 << 14:
+                fitting.append(sizes)
+        chosen = next((sizes for sizes in fitting if schema.elements(sizes) >= 64), fitting[-1] if fitting else None)
+        return case if chosen is None else dataclasses.replace(case, sizes=tuple(chosen.items()), values="normal", layout="contiguous")
 
     def _shrunk(self, finding: Finding, case: "Case") -> "Tuple[Finding, Case]":
         """Tries simpler inputs, one change at a time, as long as they show the same."""

@@ -114,5 +114,8 @@ def serve(commands: "socket.socket", server: "Server") -> None:
             said: "Dict[str, Any]" = {"found": _batch.one(item, options)}
         except Error as error:
             said = {"error": str(error)}
-        file.write(json.dumps(said).encode() + b"\n")
-        file.flush()
+        try:
+            file.write(json.dumps(said).encode() + b"\n")
+            file.flush()
+        except BrokenPipeError:  # who asked has ended
+            return

@@ -19,32 +19,14 @@ else:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _modes
+from . import _modes, _noise_rules
+from ._noise_rules import SINGLE
 from ._numbers import FORMATS
 from ._watch import PLAIN
 
 _KIND = "_tilevm_kind"
-_SINGLE = FORMATS["float32"].unit  # sums are in float32 at least, and functions are computed there
-
-# Nothing is rounded: values are moved, compared or chosen.
-_EXACT = frozenset("""relu relu_ max min amax amin maximum minimum clamp clamp_ clamp_min clamp_max abs neg where gather index index_select embedding
-cat stack sort topk sign floor ceil round trunc masked_fill masked_fill_ fill fill_ zero_ clone zeros ones full empty zeros_like ones_like full_like
-empty_like new_zeros new_full new_empty hardtanh flip roll tril triu max_pool2d_with_indices max_pool3d_with_indices nan_to_num constant_pad_nd repeat
-im2col scatter scatter_ index_copy index_copy_ select_scatter slice_scatter masked_select cummax cummin arange lift_fresh
-_local_scalar_dense scalar_tensor reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d fmax fmin aminmax kthvalue diagonal_copy""".split())
-# Linear in magnitudes: the sum of |terms| is the same operation on absolute values.
-_LINEAR = frozenset("""sum mean cumsum nansum mm bmm addmm baddbmm addbmm mv addmv dot convolution index_add index_add_ scatter_add scatter_add_ index_put
-index_put_ _index_put_impl_ avg_pool1d avg_pool2d avg_pool3d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_bilinear2d upsample_linear1d trace
-_convolution convolution_overrideable einsum bincount mkldnn_convolution""".split())
-_PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "dot"))
-# They err by a last digit of 1, however small the result is.
-_ABSOLUTE = frozenset("tanh erf erfc tanh_ gelu mish elu selu celu softplus atan asin acos log log2 log10 log1p hardswish".split())
-
-# They have a running mean and variance as arguments 3 and 4.
-_NORM_OF_BATCHES = ("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update", "cudnn_batch_norm")
-
-# Sums of series and quotients of polynomials, whose terms exceed the result.
-_SERIES = frozenset("digamma polygamma lgamma mvlgamma erfinv igamma igammac i0".split())
+# Rounding to 8 bits is a step of the task, which no answer leaves out: its error is that step alone, and not that of many ways to compute.
+_COARSE, _STEP = 2.0 ** -5, 0.2
 
 
 @_modes.without_dynamo
@@ -71,8 +53,14 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
             asked = None
         source = _kind_of(arguments)
         mutates = function._schema.is_mutable
-        magnitude = self._applied(torch.abs, function, arguments, keywords) if self._noise is not None and name in _LINEAR else None
-        squares = self._applied(torch.square, function, arguments, keywords) if magnitude is not None and self._tf32 and name in _PRODUCTS else None
+        linear = self._noise is not None and _noise_rules.is_linear(name, arguments)
+        magnitude = self._applied(torch.abs, function, arguments, keywords) if linear else None
+        squares = self._applied(torch.square, function, arguments, keywords) if linear and self._tf32 and name in _noise_rules.PRODUCTS else None
+        if self._noise is not None and _noise_rules.is_of_nearby(name):
+            arguments = tuple(self._nearby(each, number, name) for number, each in enumerate(arguments))
+        given = arguments
+        if self._noise is not None and mutates and isinstance(arguments[0], torch.Tensor) and arguments[0].is_floating_point():
+            given = (arguments[0].clone(), *arguments[1:])  # as it was
         result = function(*arguments, **keywords)
         kind = kind_of(arguments[0]) if mutates and arguments else asked or source
         if asked is torch.float64:  # `.to(x.dtype)`, which is float64 here alone
@@ -80,9 +68,20 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         if squares is not None:  # operands err by 2^-11 of themselves, or are cut off: then each loses as much, and each product 2^-10
             random = torch.rand(result.shape, generator=self._noise, dtype=torch.float64)
             result = result + (squares.sqrt() + 2 * result.abs()) * (2.0 ** -10 * (random - 0.5))
-        if self._noise is not None and _trains(name, arguments) and not isinstance(arguments[3], bool):
+        if self._noise is not None and _noise_rules.trains(name, arguments) and not isinstance(arguments[3], bool):
             self._err_statistics(*arguments[:5])
-        return self._finish(result, function, name, kind, source, magnitude, arguments)
+        return self._finish(result, function, name, kind, source, magnitude, (given, keywords))
+
+    def _nearby(self, value: Any, number: int, name: str) -> Any:
+        """Arguments of an operation whose result is that of slightly other ones, as of a solver: its condition says how far that is off."""
+        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()) or value.numel() == 0:
+            return value
+        kind = kind_of(value)
+        unit = _unit(kind) if value.is_floating_point() else SINGLE
+        random = torch.rand(value.shape, generator=self._noise, dtype=torch.float64)
+        made = value + _noise_rules.size_of(name, number, value) * min(unit, SINGLE) * torch.where(random < 0.5, -0.5 - random, random)
+        setattr(made, _KIND, kind)
+        return made
 
     def _err_statistics(self, x: Any, weight: Any, bias: Any, mean: Any, variance: Any) -> None:
         """Of a norm in training, which changes its running mean and variance: arguments, not results."""
@@ -91,11 +90,12 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         for running, size in ((mean, x.abs().mean(rows) if x.numel() else None), (variance, variance)):
             if running is not None and size is not None:
                 kind = kind_of(running)
-                self._add(running, kind, running.abs() * _unit(kind) + size.abs() * terms * max(_SINGLE, _unit(kind)))
+                self._add(running, kind, running.abs() * _unit(kind) + size.abs() * terms * max(SINGLE, _unit(kind)))
 
-    def _finish(self, result: Any, function: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> Any:
+    def _finish(self, result: Any, function: Any, name: str, kind: Any, source: Any, magnitude: Any, given: Any) -> Any:
+        """`given`: arguments and keywords."""
         if isinstance(result, (tuple, list)):
-            return type(result)(self._finish(each, function, name, kind, source, magnitude if i == 0 else None, arguments)
+            return type(result)(self._finish(each, function, name, kind, source, magnitude if i == 0 else None, given)
                                 for i, each in enumerate(result))
         if not isinstance(result, torch.Tensor) or not result.is_floating_point():
             return result
@@ -104,7 +104,7 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
             result = result.double()
         setattr(result, _KIND, kind or torch.float32)
         if self._noise is not None and not function.is_view:
-            self._err(result, name, kind or torch.float32, source, magnitude, arguments)
+            self._err(result, name, kind or torch.float32, source, magnitude, given)
         return result
 
     def _applied(self, change: Any, function: Any, arguments: Any, keywords: "Dict[str, Any]") -> Any:
@@ -114,16 +114,17 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
                 return type(value)(map(changed, value))
             return change(value).clone() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
-        return function(*map(changed, arguments), **keywords)
+        scales = {key: abs(keywords[key]) for key in ("alpha", "beta") if isinstance(keywords.get(key), (int, float))}
+        return function(*map(changed, arguments), **{**keywords, **scales})
 
-    def _err(self, result: Any, name: str, kind: Any, source: Any, magnitude: Any, arguments: Any) -> None:
+    def _err(self, result: Any, name: str, kind: Any, source: Any, magnitude: Any, given: Any) -> None:
         narrower = source is not None and _unit(kind) > _unit(source)
-        if name in _EXACT or (name in ("_to_copy", "copy_", "copy", "lift_fresh_copy") and not narrower):
+        if _noise_rules.is_exact(name) or (name in ("_to_copy", "copy_", "copy", "lift_fresh_copy") and not narrower):
             return
-        relative = result.abs() * _unit(kind)
-        more = _more(name, result, magnitude, arguments)
+        relative = result.abs() * _unit(kind) * (_STEP if _unit(kind) >= _COARSE else 1.0)
+        more = _noise_rules.more(name, result, magnitude, *given)
         if more is not None:
-            relative = relative + more * (_SINGLE if _unit(kind) >= _SINGLE else _unit(kind))
+            relative = relative + more * (SINGLE if _unit(kind) >= SINGLE else _unit(kind))
         self._add(result, kind, relative)
 
     def _add(self, result: Any, kind: Any, relative: Any) -> None:
@@ -134,94 +135,6 @@ class Precise(TorchDispatchMode):  # type: ignore[misc]
         made = result + amplitude * torch.where(random < 0.5, -0.5 - random, random)  # 0.5 to 1 of it, to either side
         turned = (made * result.sign() < 0) & (relative < result.abs())  # rounding alone makes no negative square
         result.copy_(torch.where(turned, 0.0, made))
-
-
-def _more(name: str, result: Any, magnitude: Any, arguments: Any) -> Any:
-    """What an operation errs by beyond its last digit, in units of the last digit of 1; None: nothing."""
-    tensors = [a for a in arguments if isinstance(a, torch.Tensor)]
-    x = tensors[0] if tensors else None
-    if magnitude is not None:
-        if isinstance(magnitude, (tuple, list)):
-            magnitude = magnitude[0]
-        count = _terms(name, tensors, result)
-        # Places between pixels are numbers of float32: where they err by a last digit, so do weights.
-        places = max(x.shape[2:], default=0) if name.startswith("upsample") and x is not None else 0
-        return magnitude * (1 + math.sqrt(count) + places)
-    if name == "logspace":
-        return result.abs() * (2 + 4 * result.abs().clamp(min=1e-300).log().abs())
-    if x is None or not x.is_floating_point():
-        return None
-    if name.startswith("special_") or name in _SERIES:
-        return 16 * (1 + result.abs())
-    if name in ("exp", "exp2", "expm1", "sigmoid", "silu", "exp_", "sigmoid_"):
-        return result.abs() * (2 + x.abs()) if result.shape == x.shape else None
-    if name in _ABSOLUTE:
-        return 1 + result.abs() * 2 + (x.abs() if name in ("gelu", "mish", "softplus", "hardswish") else 0)
-    if name in ("sin", "cos", "tan"):
-        return 1 + x.abs()
-    if name == "pow" and len(arguments) > 1:
-        power = arguments[1]
-        return result.abs() * (1 + (power * x.abs().clamp(min=1e-300).log()).abs())
-    return _more_of_rows(name, result, x, arguments)
-
-
-def _more_of_rows(name: str, result: Any, x: Any, arguments: Any) -> Any:
-    """Of operations over whole rows."""
-    if name in ("_softmax", "_log_softmax", "logsumexp", "logcumsumexp", "logaddexp"):
-        dim = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else -1
-        span = math.sqrt(max(1, x.numel() // max(1, result.numel()) if name == "logsumexp" else x.shape[dim] if x.dim() else 1))
-        if name == "_softmax":
-            top = x.amax(dim, keepdim=True) if x.numel() else x
-            return result.abs() * (1 + span + torch.nan_to_num((x - top).abs(), posinf=0.0))
-        return 1 + span + result.abs() + (torch.nan_to_num(x, posinf=0.0, neginf=0.0).abs().max() if x.numel() else 0)
-    if name in ("var", "std", "var_mean", "std_mean", "linalg_vector_norm", "norm", "prod", "cumprod"):
-        return result.abs() * (2 + math.sqrt(max(1, x.numel() // max(1, result.numel()))))
-    if "layer_norm" in name or "group_norm" in name or "batch_norm" in name:
-        return result.abs() * 64 if result.shape != x.shape else _more_of_norm(name, result, x, arguments)
-    if "scaled_dot_product" in name and len(arguments) > 2:
-        return result.abs() * 4 + math.sqrt(x.shape[-1] * arguments[1].shape[-2]) * arguments[2].abs().max()
-    return None
-
-
-def _more_of_norm(name: str, result: Any, x: Any, arguments: Any) -> Any:
-    """An error of the mean is one of the largest number, and moves all that shares the mean."""
-    if x.numel() == 0:
-        return None
-    layer = "layer_norm" in name
-    weight = arguments[2 if layer else 1]
-    of_channel = [1, -1, *[1] * (x.dim() - 2)]
-    if weight is not None and not layer:
-        weight = weight.reshape(of_channel)
-    shared = x.reshape(arguments[3] * arguments[6], -1) if "group_norm" in name else x
-    rows = [dim for dim in range(shared.dim()) if ("batch_norm" in name) == (dim != 1) or shared.dim() == 1]
-    if layer:
-        rows = list(range(x.dim() - len(arguments[1]), x.dim()))
-    size, deviation = shared.abs().amax(rows, keepdim=True), shared.std(rows, correction=0, keepdim=True)
-    if "batch_norm" in name and not _trains(name, arguments):  # by the mean and the variance that it is given
-        mean, variance = (each.reshape(of_channel) for each in arguments[3:5])
-        size, deviation = torch.maximum(size, mean.abs()), (variance + arguments[-1]).abs().sqrt()
-    count = max(1, shared.numel() // max(1, size.numel()))
-    scale = (size / deviation.clamp(min=1e-30)).clamp(max=1e6).expand_as(shared).reshape(x.shape)
-    return result.abs() * 2 + (4 + math.sqrt(count)) * scale * (1 if weight is None else weight.abs())
-
-
-def _trains(name: str, arguments: Any) -> bool:
-    """Whether a norm of batches computes mean and variance itself."""
-    return name.endswith(_NORM_OF_BATCHES) and any(each is True for each in arguments[3:])
-
-
-def _terms(name: str, tensors: "List[Any]", result: Any) -> int:
-    """How many numbers are added for an element of the result."""
-    size = max((t.numel() for t in tensors), default=1)
-    if name in _PRODUCTS:
-        return max(1, int(tensors[-1].shape[0] if tensors[-1].dim() == 1 else tensors[-1].shape[-2]))
-    if "convolution" in name and len(tensors) > 1:
-        return max(1, int(tensors[1].numel() // max(1, tensors[1].shape[0])))
-    if name == "cumsum":
-        return max(1, size)
-    count = result[0].numel() if isinstance(result, (tuple, list)) else result.numel()
-    indices = max((t.numel() for t in tensors if not t.is_floating_point()), default=1) if "index" in name or "scatter" in name else 1
-    return max(1, int(size // max(1, count)), int(indices))
 
 
 def _unit(kind: Any) -> float:

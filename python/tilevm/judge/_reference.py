@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import os
 import random
 import warnings
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Numbers = Any
 
 _SAMPLES = 5
+_DRAWS = 8  # calls that say whether a result is random
 _FACTOR = 10.0  # what an answer may err, in root mean squares of the few errors that were tried
 _NEIGHBOURS = 4
 _SEED = 7
@@ -90,6 +92,7 @@ class Reference:
         self._elements = 0  # of what is known
         self._with_tf32: "Optional[Reference]" = None
         self._computes = False  # values that torch does not follow
+        self._takes_float64, self._without_float64 = False, 0  # whether it ever did, and how often it did not
 
     def expect(self, arguments: "Tuple[Any, ...]", key: "Any" = None) -> Expected:
         """`key`: what the arguments are made from, the same for the same ones; None: they are known to nobody. Errors: Refused."""
@@ -117,13 +120,22 @@ class Reference:
         strange = [type(a).__name__ for a in native if not _values.is_array(a) and not isinstance(a, (bool, int, float, complex, numpy.generic))]
         if strange and not first:
             raise Refused(f"its result is of {strange[0]}")
-        again, _ = ([], None) if strange else self.native(arguments)
-        differs = not strange and [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
-            a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
+        differs = not strange and self._differ(native, arguments)
         if differs and not first:
             raise Refused("its result is random")
         if first:
             self.random, self.strange = differs, strange[0] if strange else ""
+
+    def is_random_at(self, arguments: "Tuple[Any, ...]") -> bool:
+        """A task may be random at some values, as one that draws with probabilities of 0 and 1 at others. Errors: Refused."""
+        native, _ = self.native(arguments)
+        return any(self._differ(native, arguments) for _ in range(_DRAWS))
+
+    def _differ(self, native: "List[Any]", arguments: "Tuple[Any, ...]") -> bool:
+        """Whether another call gives other results."""
+        again, _ = self.native(arguments)
+        return [a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, native))] != [
+            a.tobytes() for a in map(numpy.asarray, map(_numbers.exact, again))]
 
     def _expect(self, arguments: "Tuple[Any, ...]", key: "Any" = None) -> Expected:
         native, native_after = self.native(arguments)
@@ -131,8 +143,19 @@ class Reference:
         if self.strange:
             return Expected([], [], [])
         uses_torch = any(map(_values.is_tensor, [*flatten(list(arguments)), *native])) or self._task.model is not None
-        runs, operations = self._by_torch(arguments) if uses_torch else (self._by_numpy(arguments), frozenset())
         remarks: "List[str]" = []
+        try:
+            if self._without_float64 >= 3:
+                raise Refused("as before")
+            runs, operations = self._by_torch(arguments) if uses_torch else (self._by_numpy(arguments), frozenset())
+            self._takes_float64 = True
+        except Refused:  # float64, for it took the arguments as they are
+            if self._takes_float64:
+                raise
+            self._without_float64 += 1
+            runs, operations = self._by_own_types(arguments), frozenset()
+            remarks.append("the reference takes no float64: answers are compared with its results in the types of its arguments, and may err as if these "
+                           "were off by their last digit")
         count = len(native)
         dtypes = [_numbers.dtype_of(a) if _values.is_array(a) else type(a).__name__ for a in (*native, *native_after)]
         widest = _widest(arguments)
@@ -220,6 +243,34 @@ class Reference:
                     setattr(tensor, _noise._KIND, kinds[name])
             self._double = model
         return self._double
+
+    def _by_own_types(self, arguments: "Tuple[Any, ...]") -> "List[List[Numbers]]":
+        """In the types of the arguments, as they are first, then with errors of arguments and of results in place of those of operations."""
+        generator = numpy.random.default_rng(_SEED)
+        tf32 = self._tf32
+        if os.path.exists(self._task.path):
+            with open(self._task.path, encoding="utf-8", errors="replace") as file:
+                tf32 = tf32 or "tl.dot(" in file.read()  # it rounds operands of float32
+
+        def about(value: "Any") -> "Any":
+            form = FORMATS.get(_numbers.dtype_of(value))
+            if form is None:
+                return _copy(value)
+            unit = 2.0 ** -11 if tf32 and form.unit == FORMATS["float32"].unit else 2 * form.unit
+            exact = _numbers.exact(value)
+            made = exact * (1 + unit * generator.choice([-1.0, 1.0], exact.shape))
+            if not _values.is_tensor(value):
+                return made.astype(value.dtype)
+            import torch
+
+            return torch.empty_like(value).copy_(torch.from_numpy(numpy.asarray(made)))
+
+        runs = []
+        for change in (_copy, *[about] * _SAMPLES):
+            with _no_grad():
+                run = self._wide(arguments, change, self._task.reference)
+            runs.append(run if change is _copy else [_errs(each, generator) for each in run])
+        return runs
 
     def _by_numpy(self, arguments: "Tuple[Any, ...]") -> "List[List[Numbers]]":
         """In float64 without errors first, then with errors. Where the function loses track of them, its arguments err instead."""
@@ -346,6 +397,7 @@ def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[
         spread = numpy.sqrt(sum(numpy.nan_to_num(run - want, nan=0.0, posinf=0.0, neginf=0.0) ** 2 for run in runs[1:]) / max(1, len(runs) - 1))
         size = numpy.abs(want)
         relative = _typical(numpy.where((size > 0) & numpy.isfinite(size), spread / size, 0.0), _NEIGHBOURS) * numpy.where(numpy.isfinite(size), size, 0.0)
+        relative = numpy.minimum(relative, _typical(spread, _NEIGHBOURS, numpy.max))  # errors need not grow with sizes
         noise = numpy.maximum(spread, 0.5 * numpy.maximum(_typical(spread), relative)) * _FACTOR
         last = 0.5 * ulp(want, dtype) * 1.01
         error = numpy.abs(native - want)
@@ -361,12 +413,12 @@ def _merge(dtype: str, native: "Numbers", runs: "List[Numbers]", remarks: "List[
     return Result(dtype, want, bound, native, noise)
 
 
-def _typical(spread: "Numbers", least: int = 1) -> "Numbers":
-    """Of the neighbours in the last dimensions, at least so many: few samples may miss an element's own error, where some cancel each other."""
+def _typical(spread: "Numbers", least: int = 1, of: "Callable[..., Numbers]" = numpy.median) -> "Numbers":
+    """`of` the neighbours in the last dimensions, at least so many: few samples may miss an element's own error, where some cancel each other."""
     if spread.ndim == 0 or spread.size == 0:
         return spread
     axes, count = [-1], spread.shape[-1]
     while count < least and len(axes) < spread.ndim:
         axes.append(axes[-1] - 1)
         count *= spread.shape[axes[-1]]
-    return numpy.broadcast_to(numpy.median(spread, axis=tuple(axes), keepdims=True), spread.shape)
+    return numpy.broadcast_to(of(spread, axis=tuple(axes), keepdims=True), spread.shape)

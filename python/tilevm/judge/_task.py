@@ -152,7 +152,7 @@ def _of_tests(path: str, text: str, entry: str) -> Task:
             torch.manual_seed(_model.SEED)
             with contextlib.suppress(Exception):  # calls until then are examples, too
                 test()
-    chosen = entry or max(calls, key=lambda name: len(calls[name]), default="")
+    chosen = entry or _calls.most_called(calls)
     if not calls.get(chosen):
         raise argument_error(f"the tests in {path} call none of its functions", "name the function, as in task.py:function")
     function = _calls.named(module, chosen)

@@ -42,4 +42,4 @@ BUGS = [
     ("order", "top > best, at, where", "top >= best, at + 0 * where, where - 1"),
     ("loop", "for start in range(0, n, B)", "for start in range(0, n - 1, B)"),
 ]
-EQUIVALENT = [("u / (1 + u)", "1 / (1 + 1 / u)"), ("best = tl.maximum(best, top)", "best = tl.where(top > best, top, best)")]
+EQUIVALENT = [("u / (1 + u)", "u * (1 / (1 + u))"), ("best = tl.maximum(best, top)", "best = tl.where(top > best, top, best)")]
