@@ -3,8 +3,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "ir/create_like.h"
 #include "ir/loops.h"
 #include "ir/ops.h"
+#include "ir/passes/common.h"
 #include "ir/passes/rewrite.h"
 
 namespace tile::ir {
@@ -17,9 +20,10 @@ struct Counter {
   Value* amount = nullptr;
 };
 
-bool IsIntegerScalar(const Value* v) {
+// A number, or a tile of numbers that all grow alike or each by its own amount.
+bool IsInteger(const Value* v) {
   const Type t = v->type();
-  return t.is_tile() && t.is_scalar() && !t.element().is_pointer() && IsInt(t.elem()) && WidthOf(v) >= 8;
+  return t.is_tile() && !t.element().is_pointer() && IsInt(t.elem()) && WidthOf(v) >= 8;
 }
 
 // Its only way on is the end of the body.
@@ -32,7 +36,7 @@ bool HasOneLatch(const CarryingLoop& loop) {
 
 std::optional<Counter> FindCounter(const CarryingLoop& loop, int i) {
   const Value* arg = loop.arg(i);
-  if (!IsIntegerScalar(arg)) return std::nullopt;
+  if (!IsInteger(arg)) return std::nullopt;
   Op* update = loop.next(i)->def();
   if (!AddiOp::Is(update) && !SubiOp::Is(update)) return std::nullopt;
   for (int k : {0, 1}) {
@@ -51,6 +55,15 @@ Value* Iteration(Builder& b, const CarryingLoop& loop, uint64_t step) {
   if ((step & (step - 1)) == 0)
     return ops::Shri(b, n, ops::Integer(b, n->type(), __builtin_ctzll(step)), Signedness::kUnsigned);
   return ops::Divi(b, n, ops::Integer(b, n->type(), static_cast<int64_t>(step)), Signedness::kUnsigned);
+}
+
+Type ScalarOf(Builder& b, const Value* v) { return b.types().Scalar(v->type().elem()); }
+
+// The scalar in all elements of the tile that a counter is.
+Value* Spread(Builder& b, Value* scalar, Type tile) {
+  if (tile.is_scalar()) return scalar;
+  const std::vector<int64_t> ones(static_cast<size_t>(tile.rank()), 1);
+  return ops::Broadcast(b, tile, ops::Reshape(b, b.types().Tile(tile.element(), ones), scalar));
 }
 
 // It begins with the lower bound divided by the step, downwards, and counts iterations: it is the index divided by the step.
@@ -79,18 +92,103 @@ bool Compute(Module* module, const CarryingLoop& loop, const Counter& c, uint64_
       return;
     }
     Value* n = Iteration(b, loop, step);
-    if (WidthOf(n) > WidthOf(arg)) n = ops::Trunci(b, arg->type(), n);
-    if (WidthOf(n) < WidthOf(arg)) n = ops::Exti(b, arg->type(), n, Signedness::kUnsigned);
-    if (!IsSplat(c.amount, 1)) {
-      const std::optional<uint64_t> amount = SplatOf(c.amount);
-      n = ops::Muli(b, n, amount ? ops::Integer(b, arg->type(), AsSigned(*amount, WidthOf(arg))) : c.amount);
-    }
+    const Type scalar = ScalarOf(b, arg);
+    if (WidthOf(n) > WidthOf(arg)) n = ops::Trunci(b, scalar, n);
+    if (WidthOf(n) < WidthOf(arg)) n = ops::Exti(b, scalar, n, Signedness::kUnsigned);
+    const std::optional<uint64_t> amount = SplatOf(c.amount);
+    if (amount && *amount != 1) n = ops::Muli(b, n, ops::Integer(b, scalar, AsSigned(*amount, WidthOf(arg))));
+    n = Spread(b, n, arg->type());
+    if (!amount) n = ops::Muli(b, n, c.amount);
     Value* init = loop.init(c.carried);
     now = AddiOp::Is(c.update) ? (IsSplat(init, 0) ? n : ops::Addi(b, init, n)) : ops::Subi(b, init, n);
   });
   for (const auto& [op, k] : uses) op->set_operand(k, now);
   return true;
 }
+
+// A carried scalar pointer that every iteration moves on by the same offset: where it is after as many of them, in 64 bits, which do not wrap.
+bool ComputePointer(Module* module, const CarryingLoop& loop, int carried, uint64_t step) {
+  Value* arg = loop.arg(carried);
+  const Type type = arg->type();
+  const Op* update = loop.next(carried)->def();
+  if (!type.is_tile() || !type.is_scalar() || !type.element().is_pointer() || !OffsetOp::Is(update)) return false;
+  Value* amount = update->operand(1);
+  if (update->operand(0) != arg || (IsInside(amount, &loop.op()) && !SplatOf(amount))) return false;
+  if (arg->uses() == nullptr || arg->uses()->next == nullptr) return false;  // only the update
+  std::vector<std::pair<Op*, int>> uses;
+  for (const Use* use = arg->uses(); use != nullptr; use = use->next) {
+    for (int k = 0; use->owner != update && k < use->owner->num_operands(); ++k) {
+      if (use->owner->operand(k) == arg) uses.emplace_back(use->owner, k);
+    }
+  }
+  Value* now = nullptr;
+  WriteBefore(module, loop.body()->front(), [&](Builder& b) {
+    const Type wide = b.types().Scalar(Elem::kI64);
+    const auto widened = [&](Value* v, Signedness sign) { return WidthOf(v) < 64 ? ops::Exti(b, wide, v, sign) : v; };
+    const std::optional<uint64_t> known = SplatOf(amount);
+    Value* each =
+        known ? ops::Integer(b, wide, AsSigned(*known, WidthOf(amount))) : widened(amount, Signedness::kSigned);
+    Value* n = widened(Iteration(b, loop, step), Signedness::kUnsigned);
+    now = ops::Offset(b, loop.init(carried), ops::Muli(b, n, each));
+  });
+  for (const auto& [op, k] : uses) op->set_operand(k, now);
+  return true;
+}
+
+constexpr int kMostOps = 64;  // that one carried value is computed again by
+
+// A carried value is computed of another one, in front of the loop of its first value as in the body of its next one.
+class CarriedFunction {
+ public:
+  CarriedFunction(Module* module, const CarryingLoop& loop, int carried)
+      : module_(module), loop_(loop), own_(carried) {}
+
+  bool Rewrite() {
+    Value* arg = loop_.arg(own_);
+    if (!arg->has_uses() || !arg->type().is_tile() || !IsSame(loop_.init(own_), loop_.next(own_)) || !of_carried_)
+      return false;
+    WriteBefore(module_, loop_.body()->front(),
+                [&](Builder& b) { arg->ReplaceAllUsesWith(Again(b, loop_.next(own_))); });
+    return true;
+  }
+
+ private:
+  // What `next` is of the next values of the loop, `init` is of the first ones.
+  bool IsSame(const Value* init, const Value* next) {
+    for (int i = 0; i < loop_.num_carried(); ++i) {
+      if (i == own_ || loop_.next(i) != next || loop_.init(i) != init) continue;
+      carried_[next] = loop_.arg(i);
+      return of_carried_ = true;
+    }
+    if (init == next) return true;
+    const Op *x = init->def(), *y = next->def();
+    if (x == nullptr || y == nullptr || ++ops_ > kMostOps || init->index() != next->index() || !AreAlike(*x, *y))
+      return false;
+    if (!y->info()->has(kPure) || y->num_regions() > 0 || x->num_operands() != y->num_operands()) return false;
+    for (int i = 0; i < y->num_operands(); ++i) {
+      if (!IsSame(x->operand(i), y->operand(i))) return false;
+    }
+    return true;
+  }
+
+  // The same of the values of this iteration.
+  Value* Again(Builder& b, Value* next) {
+    if (const auto it = carried_.find(next); it != carried_.end()) return it->second;
+    if (!IsInside(next, &loop_.op())) return next;
+    std::vector<Value*> operands;
+    for (int i = 0; i < next->def()->num_operands(); ++i) operands.push_back(Again(b, next->def()->operand(i)));
+    Op* made = CreateLike(module_, *next->def(), operands, ResultTypesOf(*next->def()));
+    module_->Append(b.block(), made);
+    return carried_[next] = made->result(next->index());
+  }
+
+  Module* module_;
+  const CarryingLoop& loop_;
+  const int own_;
+  int ops_ = 0;
+  bool of_carried_ = false;
+  absl::flat_hash_map<const Value*, Value*> carried_;
+};
 
 }  // namespace
 
@@ -104,8 +202,10 @@ bool ComputeCounters(Module* module, Function* function) {
     const CarryingLoop loop(*op);
     const std::optional<uint64_t> step = SplatOf(op->operand(2));
     if (!step || AsSigned(*step, WidthOf(op->operand(2))) <= 0 || !HasOneLatch(loop)) continue;
+    for (int i = 0; i < loop.num_carried(); ++i) changed = CarriedFunction(module, loop, i).Rewrite() || changed;
     for (int i = 0; i < loop.num_carried(); ++i) {
       if (const std::optional<Counter> c = FindCounter(loop, i)) changed = Compute(module, loop, *c, *step) || changed;
+      changed = ComputePointer(module, loop, i, *step) || changed;
     }
   }
   return changed;

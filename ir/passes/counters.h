@@ -14,10 +14,13 @@
 //                                                                    continue %j
 //                                                                  }
 //
+// What is carried beside such a number, and computed of it alike before the loop and for the next iteration, as a mask is, is computed in the
+// iteration that uses it.
+//
 // A number that begins with %a / 32, rounded down, and counts iterations, is %i / 32.
 //
-// The step must be a constant, the number an integer scalar that every iteration changes by the same amount, which the loop does not
-// change. Sums wrap in both forms alike: what is promised of the carried one is not needed. What is only carried then is left for
+// The step must be a constant, the number an integer scalar, a scalar pointer, or a tile of integers, that every iteration changes by the same amount, which the
+// loop does not change. Sums wrap in both forms alike: what is promised of the carried one is not needed. What is only carried then is left for
 // RemoveUnused. Takes time proportional to the program. Not thread-safe with other changes of the module.
 #ifndef TILE_IR_PASSES_COUNTERS_H_
 #define TILE_IR_PASSES_COUNTERS_H_
