@@ -163,8 +163,7 @@ entry @cas(%m: tile<ptr<i64>>, %v: tile<i64>, %w: tile<i64>, %c: tile<i1>) {
 }
 
 // What nobody asks for the old value of, and lies side by side from a multiple of 16 bytes on, goes together; with the old value, by elements.
-TEST_P(AtomicPtx, NeighboursGoTogether) {
-  constexpr char kText[] = R"(
+constexpr char kNeighbours[] = R"(
 entry @scatter(%m: tile<ptr<E>>, %v: tile<ptr<E>>) {
   %m.a = assume div_by<16>, %m
   %v.a = assume div_by<16>, %v
@@ -180,19 +179,45 @@ entry @scatter(%m: tile<ptr<E>>, %v: tile<ptr<E>>) {
   return
 }
 )";
+
+TEST_P(AtomicPtx, NeighboursGoTogether) {
   const int sm = GetParam();
   const std::vector<std::array<std::string, 3>> rows = {
       {"f32", "red.relaxed.gpu.global.add.v4.f32", "red.relaxed.gpu.global.add.f32"},
       {"f16", "red.relaxed.gpu.global.add.noftz.v4.f16x2", "red.relaxed.gpu.global.add.noftz.f16x2"},
       {"bf16", "red.relaxed.gpu.global.add.noftz.v4.bf16x2", "atom.relaxed.gpu.global.cas.b16"}};
   for (const auto& [elem, vector, single] : rows) {
-    const CompiledText c = CompileText(absl::StrReplaceAll(kText, {{"<E>", absl::StrCat("<", elem, ">")}}), sm);
+    const CompiledText c = CompileText(absl::StrReplaceAll(kNeighbours, {{"<E>", absl::StrCat("<", elem, ">")}}), sm);
     ASSERT_EQ(c.error, "") << elem;
     const std::vector<std::string> found = AtomicsIn(c.ptx);
     ASSERT_FALSE(found.empty()) << elem;
     for (const std::string& instruction : found) EXPECT_EQ(instruction, sm >= 90 ? vector : single) << elem;
     EXPECT_EQ(AssemblerErrors(c, sm), "") << elem;
   }
+}
+
+// Where later accesses must not come before, too: atom has vectors where red has, and two fences order all updates of a thread.
+TEST_P(AtomicPtx, NeighboursThatAcquireGoTogether) {
+  const int sm = GetParam();
+  const CompiledText c =
+      CompileText(absl::StrReplaceAll(kNeighbours, {{"<E>", "<f32>"}, {"relaxed device", "acq_rel device"}}), sm);
+  ASSERT_EQ(c.error, "");
+  const std::string one = "atom.relaxed.gpu.global.add.f32", four = "atom.relaxed.gpu.global.add.v4.f32";
+  for (const std::string& instruction : AtomicsIn(c.ptx)) EXPECT_EQ(instruction, sm >= 90 ? four : one);
+  EXPECT_EQ(AtomicsIn(c.ptx).size(), sm >= 90 ? 2 : 8);
+  EXPECT_EQ(Count(c.ptx, "fence.acq_rel.gpu"), 2);
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
+}
+
+// Sums of 16 bits go in pairs, though half of the threads then have none.
+TEST_P(AtomicPtx, FewHalvesGoInPairs) {
+  const int sm = GetParam();
+  const CompiledText c = CompileText(absl::StrReplaceAll(kNeighbours, {{"<E>", "<f16>"}, {"1024", "64"}}), sm);
+  ASSERT_EQ(c.error, "");
+  ASSERT_FALSE(AtomicsIn(c.ptx).empty());
+  for (const std::string& instruction : AtomicsIn(c.ptx))
+    EXPECT_EQ(instruction, "red.relaxed.gpu.global.add.noftz.f16x2");
+  EXPECT_EQ(AssemblerErrors(c, sm), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, AtomicPtx, testing::ValuesIn(AllSms()),

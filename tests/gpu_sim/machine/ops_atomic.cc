@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "tests/gpu_sim/machine/access.h"
 #include "tests/gpu_sim/machine/float_mode.h"
@@ -65,6 +67,7 @@ uint32_t AddPair(uint32_t old, uint32_t b, uint32_t) {
   return low | static_cast<uint32_t>(high) << 16;
 }
 
+// The list has the operands, then where old values go.
 template <class T, T (*update)(T, T, T)>
 Step Atomic(Thread& t, const Instr& i) {
   uint8_t* p =
@@ -75,7 +78,7 @@ Step Atomic(Thread& t, const Instr& i) {
     std::memcpy(&old, p + k * sizeof(T), sizeof old);
     const T now = update(old, Get<T>(t, i.list[k]), Get<T>(t, i.c));
     std::memcpy(p + k * sizeof(T), &now, sizeof now);
-    Put<T>(t, i.d, old);
+    Put<T>(t, i.list[i.count + k], old);
   }
   return Step::kNext;
 }
@@ -119,14 +122,13 @@ constexpr AtomicOp kOps[] = {
     {"dec", Type::kU32, &Atomic<uint32_t, Dec>},
 };
 
-// atom.add.f32 d, [a], b; atom.cas.b32 d, [a], b, c; red.add.f32 [a], b; red.add.v2.f32 [a], {b, c}
+// atom.add.f32 d, [a], b; atom.cas.b32 d, [a], b, c; red.add.f32 [a], b; red.add.v2.f32 [a], {b, c}; atom.add.v2.f32 {d, e}, [a], {b, c}
 absl::Status DecodeAtomic(Form& f, Instr* i) {
   const bool is_red = f.words()[0] == "red";
   f.Ignore({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys", "noftz"});
   f.IgnorePrefixed("L2::");
   i->imm = static_cast<int64_t>(TakeSpace(f));
   const uint32_t n = f.TakeOf<uint32_t>({{"v2", 2}, {"v4", 4}, {"v8", 8}}, 1);
-  if (n != 1 && !is_red) f.Fail("a vector");
   const Type type = f.TakeType();
   for (const AtomicOp& op : kOps) {
     if (op.type == type && f.Take(op.name)) i->run = op.run;
@@ -134,10 +136,17 @@ absl::Status DecodeAtomic(Form& f, Instr* i) {
   if (i->run == nullptr) f.Fail("this operation on this type");
   const bool is_cas = !is_red && f.words().end() != std::find(f.words().begin(), f.words().end(), "cas");
   const size_t first = is_red ? 0 : 1;
-  i->d = is_red ? f.Sink() : f.Destination(0);
+  uint32_t results = n;
+  const uint32_t* old = is_red ? nullptr : f.Destinations(0, &results);
   i->at = f.Address(first);
-  i->list = f.Sources(first + 1, &i->count);
-  if (i->count != n) f.Fail("as many operands as it updates");
+  const uint32_t* operands = f.Sources(first + 1, &i->count);
+  if (i->count != n || results != n) {
+    f.Fail("as many operands as it updates");
+    return f.Finish();
+  }
+  std::vector<uint32_t> all(operands, operands + n);
+  for (uint32_t k = 0; k < n; ++k) all.push_back(is_red ? f.Sink() : old[k]);
+  i->list = f.Slots(std::move(all));
   i->c = is_cas ? f.Source(first + 2) : f.Sink();
   return f.Finish();
 }
