@@ -42,6 +42,17 @@ Value* ToOdd(Emitter& e, Value* v, bool is_signed) {
   return SetLastBitIf(e, b.CreateICmpNE(back, v), f);
 }
 
+// What is beyond all numbers of f16 as a number that is still beyond them. Such integers are exact in f32.
+Value* WithinHalf(Emitter& e, Value* v, bool is_signed) {
+  constexpr int64_t kBeyond = 1 << 17;
+  auto& b = e.b();
+  if (v->getType()->getIntegerBitWidth() <= 16) return v;
+  llvm::Value* most = llvm::ConstantInt::get(v->getType(), kBeyond);
+  if (!is_signed) return b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, v, most);
+  llvm::Value* least = llvm::ConstantInt::getSigned(v->getType(), -kBeyond);
+  return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, v, most), least);
+}
+
 // --- floats to integers ---------------------------------------------------------------------------------------------
 
 // Truncated to 32 or 64 bits; out of range gives the nearest bound, NaN 0. The instruction does this but for NaN, which
@@ -185,6 +196,10 @@ Value* EmitFToI(Emitter& e, const ir::Op& op, Operands in) {
 Value* EmitIToF(Emitter& e, const ir::Op& op, Operands in) {
   const Elem to = To(op);
   if (to == Elem::kF32 || to == Elem::kF64) return ToNearest(e, in[0], e.RegisterType(to), IsSigned(op));
+  if (to == Elem::kF16) {
+    return FromFloat(e, to, ToNearest(e, WithinHalf(e, in[0], IsSigned(op)), e.b().getFloatTy(), IsSigned(op)),
+                     Rounding::kNearestEven, OutOfRange::kInfinity);
+  }
   return FromFloat(e, to, ToOdd(e, in[0], IsSigned(op)), Rounding::kNearestEven, OutOfRange::kInfinity);
 }
 
