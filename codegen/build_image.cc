@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -309,29 +310,35 @@ absl::StatusOr<BuiltImage> BuildWithoutAsyncMma(const ir::Module& module, const 
 // The image, or the same with half as many warps if its threads then spill less between them. Threads of the most warps have 128 registers.
 // Addresses and fragments take as many of them as of the 255 that half as many threads have, so these have more than twice as many for tiles.
 BuiltImage WithFewestSpills(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
-                            ir::ImageKind kind, const Variant& variant, BuiltImage built) {
+                            ir::ImageKind kind, BuiltImage built) {
   // Tiles for which half as many threads have no registers go to memory as well (passes/slicing/spill_tiles.h).
-  const auto spilled = [](const BuiltImage& b) {
+  const auto memory = [](const BuiltImage& b) { return b.compiled.shared_bytes + b.compiled.workspace_bytes; };
+  const auto spilled = [&](const BuiltImage& b, uint64_t before) {
     return int64_t{b.assembled.spill_bytes} * b.compiled.threads +
-           static_cast<int64_t>(b.compiled.shared_bytes + b.compiled.workspace_bytes);
+           static_cast<int64_t>(memory(b) > before ? memory(b) - before : 0);
   };
   const bool alone = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts == 1;
   const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && alone;
   if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.many_loops ||
-      built.assembled.spill_bytes <= SpillsOfOneTileBlocks()) {
+      built.assembled.spill_bytes <= (built.compiled.multiplies ? kSpillsOfProducts : SpillsOfOneTileBlocks())) {
     return built;
   }
   CompileOptions now = options;
-  now.permissions = variant.permissions;
   now.num_warps = tuning::kMaxWarps / 2;
+  // What is not kept says nothing.
+  std::vector<std::string> remarks;
+  const bool tells = options.trace != nullptr && options.trace->on_remark;
+  std::function<void(const std::string&)> tell;
+  if (tells) tell = std::exchange(options.trace->on_remark, [&](const std::string& line) { remarks.push_back(line); });
   absl::StatusOr<BuiltImage> half = BuildOne(module, function, now, kind);
+  if (tells) options.trace->on_remark = tell;
   // Each thread does twice the work: a quarter less is worth it.
-  if (!half.ok() || 4 * spilled(*half) >= 3 * spilled(built)) return built;
-  if (options.trace != nullptr && options.trace->on_remark) {
-    options.trace->on_remark(absl::StrCat(module.Where(function.loc, function.pos), ": remark[choose-schedule]: @",
-                                          function.name, ": ", now.num_warps, " warps after all: with ",
-                                          tuning::kMaxWarps, " each thread spilled ", built.assembled.spill_bytes,
-                                          " bytes, now ", half->assembled.spill_bytes));
+  if (!half.ok() || 4 * spilled(*half, memory(built)) >= 3 * spilled(built, memory(built))) return built;
+  if (tells) {
+    tell(absl::StrCat(module.Where(function.loc, function.pos), ": remark[choose-schedule]: @", function.name, ": ",
+                      now.num_warps, " warps after all: with ", tuning::kMaxWarps, " each thread spilled ",
+                      built.assembled.spill_bytes, " bytes, now ", half->assembled.spill_bytes));
+    for (const std::string& line : remarks) tell(line);
   }
   return *std::move(half);
 }
@@ -401,7 +408,8 @@ absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Functi
                                       const CompileOptions& options, ir::ImageKind kind) {
   absl::StatusOr<BuiltImage> built = BuildOne(module, function, options, kind);
   if (absl::IsResourceExhausted(built.status())) return BuildWithoutAsyncMma(module, function, options, built.status());
-  return built;
+  if (!built.ok()) return built;
+  return WithFewestSpills(module, function, options, kind, *std::move(built));
 }
 
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
@@ -423,7 +431,9 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
       built = BuildWithoutAsyncMma(module, function, options, built.status());
     }
     if (!built.ok()) return built.status();
-    built = WithFewestSpills(module, function, options, kind, *v, *std::move(built));
+    CompileOptions of_variant = options;
+    of_variant.permissions = v->permissions;
+    built = WithFewestSpills(module, function, of_variant, kind, *std::move(built));
     if (v->most_spills >= 0 && built->assembled.spill_bytes > v->most_spills) continue;
     const bool own_grid = built->compiled.joined[0] * built->compiled.joined[1] * built->compiled.parts == 1;
     v->require(built->compiled, options.joining, &built->image);

@@ -25,7 +25,7 @@ struct Share {
 };
 inline constexpr Share kProducts = {64, 128};  // many results in a thread serve each other
 // Of two warpgroups that multiply what is copied ahead from shared memory.
-inline constexpr Share kTwoWarpgroups = {128, 176};
+inline constexpr Share kTwoWarpgroups = {128, 192};
 // Products of products are used where they are, nothing stands between. Instructions that read stages want 64 rows of four warps in two blocks
 // rather than twice as many in one (383 TFLOP/s against 363, attention of 128 x 64), those that take fragments the other way round (285, 313).
 inline constexpr Share kChains = {64, 208}, kChainsOfStages = {64, 176};

@@ -23,6 +23,7 @@
 #include "codegen/target/decisions.h"
 #include "codegen/target/tuning.h"
 #include "ir/op_views.h"
+#include "ir/passes/rewrite.h"
 
 namespace tile::codegen {
 namespace {
@@ -95,6 +96,28 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   plan->cluster = shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
+}
+
+// 0: its bounds are no constants.
+int64_t IterationsOf(const ir::Op& loop) {
+  const ir::ForOp counted(&loop);
+  const auto begin = ir::SplatOf(counted.lower_bound()), end = ir::SplatOf(counted.upper_bound()),
+             step = ir::SplatOf(counted.step());
+  if (!begin || !end || !step || *step == 0) return 0;
+  const int width = ir::WidthOf(counted.upper_bound());
+  const int64_t distance = ir::AsSigned(*end, width) - ir::AsSigned(*begin, width), by = ir::AsSigned(*step, width);
+  return distance <= 0 || by <= 0 ? 0 : (distance + by - 1) / by;
+}
+
+// Iterations that do not exist need no stage; before the first one the copies of all others may begin.
+int StagesForIterations(const std::vector<const ir::Op*>& copies, int stages) {
+  int64_t most = 0;
+  for (const ir::Op* copy : copies) {
+    const int64_t iterations = IterationsOf(*copy->parent());
+    if (iterations == 0) return stages;
+    most = std::max(most, iterations);
+  }
+  return static_cast<int>(std::min<int64_t>(stages, std::max<int64_t>(2, most + 1)));
 }
 
 // As many stages as cover the latency of the L2 when no other block does, of small tiles more than of large ones.
@@ -215,6 +238,7 @@ bool PlanCopies(const Target& target, const ir::Function& function, const Schedu
       options.by_tma && plan->blocks == 1 && AsyncKindOn(target) == CopiedKindOn(target) &&
       std::all_of(copies.begin(), copies.end(), [&](const ir::Op* c) { return WouldHaveLate(*plan, *c); });
   if (whole && plan->stages == 2 && most_stages > 2 && !late && in_pieces(plan->blocks, exchanged)) return true;
+  plan->stages = StagesForIterations(copies, plan->stages);
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are copied ahead by ", plan->num_warps,
                   " warps, ", plan->blocks, plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
   return true;

@@ -29,6 +29,11 @@ constexpr int64_t kElementsAddedDown = 2;
 // Elements of 8 bits that four warps load for a product, in a thread. Loads that may be byte by byte take a register each before they are packed:
 // with 256 of e4m3 (64 x 256 and 256 x 64) a thread spills 11 kB.
 constexpr int64_t kBytesOfFewWarps = 192;
+// Elements that four warps update by atomics, in a thread. Addresses and values live at once: with 128 f32 a thread spills 2800 bytes, with 64 it
+// spills 80.
+constexpr int64_t kUpdatesOfFewWarps = 64;
+// Elements that a thread of a small product should have before there is another warp: warps exchange fragments through shared memory.
+constexpr int64_t kElementsOfProducts = 16;
 
 // The loop is a condition: it has one iteration or none.
 bool IsCondition(const ir::Op& loop, Facts* facts) {
@@ -191,6 +196,8 @@ class Held {
       }
       // Constants are made where they are used; what is fetched ahead is in shared memory.
       if (op->opcode() == ir::Opcode::kConstant || IsFetch(op) || IsFetch(op->parent())) return;
+      if (op->info()->family == ir::Family::kAtomic && op->num_operands() > 0)
+        updates_ = std::max(updates_, ElementsOf(op->operand(0)->type()));
       if (op->info()->is_load() && ir::MemoryBits(op->result(0)->type().elem()) <= 8)
         bytes_ += ElementsOf(op->result(0)->type());
       for (int i = 0; i < op->num_results(); ++i) {
@@ -222,6 +229,7 @@ class Held {
     } else if (!work.multiplies && work.known && !work.reduces) {
       memory.largest = tuning::kLargestOfElements;
     }
+    if (multiplies && !MayReadStages()) of_few_ = kElementsOfProducts;
     only_loads_ = only_loads_ && multiplies;
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
     folds_of_folds_ = folds.of_folds && !multiplies;
@@ -259,6 +267,13 @@ class Held {
   }
 
  private:
+  // A product has rows enough for instructions that read stages, which four warps execute together.
+  bool MayReadStages() const {
+    const StagedMmaKind* kind = CopiedKindOn(target_);
+    return kind != nullptr && std::any_of(products_.begin(), products_.end(),
+                                          [&](const ir::Op* mma) { return kind->Takes(target_, *mma); });
+  }
+
   bool HoldsData(int warps) const { return data_ <= 32 * tuning::kDataOfFewWarps * warps; }
 
   // One warp has all rows of a chain of products whose loads do not come ahead: it exchanges nothing with others, and waits for no barrier. One
@@ -272,7 +287,8 @@ class Held {
   // Four warps of a block wait for what they load, while those of another block multiply it.
   bool IsBesideOthers(int warps) const {
     return warps == 4 && only_loads_ && !comes_ahead_ && HoldsData(warps) &&
-           elements_ <= 32 * tuning::kElementsOfFewWarps * warps && bytes_ <= 32 * kBytesOfFewWarps * warps;
+           elements_ <= 32 * tuning::kElementsOfFewWarps * warps && updates_ <= 32 * kUpdatesOfFewWarps * warps &&
+           bytes_ <= 32 * kBytesOfFewWarps * warps;
   }
 
   // Rows are whole in a warp, while registers last.
@@ -290,6 +306,7 @@ class Held {
   LiveRegisters live_;
   int64_t largest_ = 0;   // registers of 32 bits, in all threads, of one tile
   int64_t elements_ = 0;  // of the tile with most; of addresses those that a thread keeps
+  int64_t updates_ = 0;   // the same of the largest tile that atomics update
   int64_t bytes_ = 0;     // elements of up to 8 bits that are loaded, all together
   std::string largest_type_;
   int64_t loaded_ = 0;  // the same of what a loop loads, where that is less
