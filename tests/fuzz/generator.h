@@ -120,8 +120,9 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool Repeats() const { return options_.seed >= kRepeatedSeeds; }
-  bool OfScaled() const { return options_.seed >= kScaledSeeds && !Repeats(); }
+  bool Casts() const { return options_.seed >= kCastSeeds; }
+  bool Repeats() const { return options_.seed >= kRepeatedSeeds && !Casts(); }
+  bool OfScaled() const { return options_.seed >= kScaledSeeds && !Repeats() && !Casts(); }
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
   bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries() && !Repeats(); }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }

@@ -67,10 +67,11 @@ int ProductLoop::NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invari
   m.elem = m.memory = elem;
   // Elements that are widened or rounded on their way.
   if (elem == Elem::kTF32) m.memory = Elem::kF32;
-  if ((elem == Elem::kF16 || elem == Elem::kBF16) && r_.Percent(15)) {
+  if ((elem == Elem::kF16 || elem == Elem::kBF16) && r_.Percent(g_.Casts() ? 60 : 15)) {
     const Elem from = r_.Of(g_.matrix_elems_);
     if (from == Elem::kI8 || from == Elem::kF8E4M3FN || from == Elem::kF32) m.memory = from;
   }
+  m.casts = g_.Casts() && !ir::IsInt(m.memory) && ir::MemoryBits(m.memory) <= 16 && r_.Percent(50);
   m.rows = rows;
   m.columns = columns;
   m.depth = static_cast<size_t>(r_.Below(2));
@@ -81,6 +82,7 @@ int ProductLoop::NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invari
           : way < 18 || invariant ? Way::kPointers
                                   : Way::kCarriedPointers;
   m.turned = r_.Percent(15);
+  m.paged = g_.Casts() && !invariant && m.way != Way::kCarriedPointers && r_.Percent(30);
   if (tidy_ && !invariant && r_.Percent(80)) m.depth = lhs ? 1 : 0;
   matrices_.push_back(m);
   return AddFactor({Factor::From::kMatrix, static_cast<int>(matrices_.size()) - 1, elem, rows, columns});

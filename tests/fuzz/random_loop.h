@@ -33,9 +33,11 @@ class ProductLoop {
     size_t depth = 0;                             // the dimension along which the loop goes
     bool invariant = false;                       // the same tile in all iterations
     Way way = Way::kView;
+    bool casts = false;   // it is loaded as integers, whose bits are what is stored
+    bool paged = false;   // which tile an iteration takes stands in a table
     bool turned = false;  // the view's dimensions are those of the tensor in the other order
     Cut cut;
-    Region region;
+    Region region, table;
     int64_t limit = -1;  // of a mask along the depth; -1: none
     int slot = -1;       // of carried pointers
     Value* offsets = nullptr;
@@ -119,6 +121,7 @@ class ProductLoop {
   Value* Condition();
   Val Between(const Product& p, Val result);
   void EarlyContinue();
+  Value* Page(const Matrix& m, Value* round);
   // In memory of its own for each tile that the grid walks over and, in the loop, each iteration.
   void StoreTile(Val x, Value* tile, bool in_loop);
 

@@ -53,10 +53,20 @@ bool ProductLoop::Place(Matrix* m) {
   if (room < 0) return false;
   const int64_t first = r_.Percent(tidy_ ? 80 : 50) || room < 64 ? 0 : r_.Below(room / 64) * 64;
   m->region = g_.Part(array, first == 0 ? nullptr : g_.Number(Elem::kI32, first), m->cut.span, true);
+  if (m->paged) {
+    const int table = g_.FindArray(Role::kInput, Elem::kI32);
+    m->paged = table >= 0 && g_.out_.arrays[static_cast<size_t>(table)].count >= std::max<int64_t>(1, rounds_);
+    if (m->paged) m->table = g_.Part(table, nullptr, std::max<int64_t>(1, rounds_), true);
+  }
+  if (m->casts) {
+    m->region.elem = ir::MemoryBits(m->memory) == 8 ? Elem::kI8 : Elem::kI16;
+    const ir::Type pointer = b_.types().Tile(ir::Element::Pointer(m->region.elem), {});
+    m->region.pointer = op::PtrToPtr(b_, pointer, m->region.pointer);
+  }
   if (m->way != Way::kView) return true;
   Value* tensor = nullptr;
   if (r_.Percent(60)) {
-    const ir::Type t = b_.types().TensorView(ir::Element::Number(m->memory), m->cut.sizes, m->cut.strides);
+    const ir::Type t = b_.types().TensorView(ir::Element::Number(m->region.elem), m->cut.sizes, m->cut.strides);
     tensor = op::MakeTensorView(b_, t, m->region.pointer, {}, {});
   } else {
     tensor = g_.Tensor(m->region, m->cut.sizes, m->cut.strides);
@@ -97,7 +107,17 @@ Val Generator::Spread(const Val& x, const Shape& shape) {
   return Made(op::Broadcast(b_, Tile(x.elem(), shape), v), x);
 }
 
+// The tile that the table names, any of those that the matrix has along its depth.
+Value* ProductLoop::Page(const Matrix& m, Value* round) {
+  const auto d = static_cast<size_t>(m.cut.dim_map[m.depth]);
+  const int64_t tiles = std::max<int64_t>(1, m.cut.sizes[d] / m.cut.tile[m.depth]);
+  Value* at = op::Remi(b_, round, g_.Constant(Elem::kI32, m.table.size), Signedness::kUnsigned);
+  Value* page = op::LoadPtr(b_, op::Offset(b_, m.table.pointer, at), {}).value;
+  return op::Remi(b_, page, g_.Constant(Elem::kI32, tiles), Signedness::kUnsigned);
+}
+
 Val ProductLoop::Load(Matrix* m, Value* round, Value* tile) {
+  if (m->paged) round = Page(*m, round);
   const size_t other = 1 - m->depth;
   const auto tiles = [&](size_t d) {
     return (m->cut.sizes[static_cast<size_t>(m->cut.dim_map[d])] + m->cut.tile[d] - 1) / m->cut.tile[d];
@@ -125,7 +145,7 @@ Val ProductLoop::Load(Matrix* m, Value* round, Value* tile) {
       Value* inside =
           op::CmpI(b_, ir::ComparisonPredicate::kLessThan, numbers, g_.Spread({left}, line).v, Signedness::kSigned);
       how.mask = op::Broadcast(b_, g_.Tile(Elem::kI1, shape), inside);
-      how.padding = op::Splat(b_, g_.Tile(m->memory, shape), 0);
+      how.padding = op::Splat(b_, g_.Tile(m->region.elem, shape), 0);
     }
     const int64_t stride = m->cut.strides[m->depth];
     Value* pointers = m->offsets;
@@ -139,6 +159,7 @@ Val ProductLoop::Load(Matrix* m, Value* round, Value* tile) {
     }
     v = op::LoadPtr(b_, pointers, how).value;
   }
+  if (m->casts) v = op::Bitcast(b_, g_.Tile(m->memory, shape), v);
   Val x{v, ir::IsInt(m->memory) ? -1 : kTiny};
   if (m->elem == m->memory) return x;
   const ir::Type type = g_.Tile(m->elem, shape);

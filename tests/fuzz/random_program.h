@@ -44,6 +44,9 @@ inline constexpr uint64_t kCarriedSeeds = 7000000;
 inline constexpr uint64_t kScaledSeeds = 8000000;
 // From this seed on programs are of any kind again, and most loads through pointers have groups of neighbours with one address.
 inline constexpr uint64_t kRepeatedSeeds = 9000000;
+// From this seed on they are loops of products again, most of whose factors are converted from bytes, or loaded as integers and
+// cast to floats. Tables in memory say which tiles some iterations take.
+inline constexpr uint64_t kCastSeeds = 10000000;
 
 struct RandomOptions {
   uint64_t seed = 0;
