@@ -70,8 +70,10 @@ bool LoopLoads::CanCopy(const Value* v, int* tiles, absl::flat_hash_set<const Va
   if (v == body_->arg(0) || scalars->contains(v)) return true;
   if (!InLoop(v)) return rules_.outside == nullptr || rules_.outside(v);
   const Op* def = v->def();
-  if (def == nullptr || def->block() != body_ || !def->info()->has(ir::kPure) || def->num_regions() > 0) return false;
-  if (IsTile(v)) {
+  if (def == nullptr || def->block() != body_ || def->num_regions() > 0) return false;
+  if (!def->info()->has(ir::kPure)) {
+    if (!IsIndexLoad(*def, tiles != nullptr)) return false;
+  } else if (IsTile(v)) {
     const LayoutRule rule = RuleOf(*def).layout;
     const bool by_elements = def->info()->has(ir::kElementwise) || ir::ConstantOp::Is(def) || ir::IotaOp::Is(def) ||
                              ir::AssumeOp::Is(def) || rule == LayoutRule::kBroadcast || rule == LayoutRule::kReshape ||
@@ -79,10 +81,19 @@ bool LoopLoads::CanCopy(const Value* v, int* tiles, absl::flat_hash_set<const Va
     if (tiles == nullptr || !by_elements || --*tiles < 0) return false;
   }
   for (int i = 0; i < def->num_operands(); ++i) {
-    if (!CanCopy(def->operand(i), tiles, scalars)) return false;
+    if (!def->operand(i)->type().is_token() && !CanCopy(def->operand(i), tiles, scalars)) return false;
   }
   if (!IsTile(v)) scalars->insert(v);
   return true;
+}
+
+// It brings numbers from which the place of another load follows, as a table of pages does. In iterations that exist they are there
+// early, too, unless something writes them.
+bool LoopLoads::IsIndexLoad(const Op& load, bool tiles) const {
+  if (!rules_.by_workers || !load.info()->is_load() || ir::OrderingOf(load) != ir::MemoryOrdering::kWeak) return false;
+  if (IsTile(load.result(0)) && (!tiles || !ir::LoadPtrOp::Is(&load))) return false;
+  const Value* token = ir::AccessOp(load).token();
+  return (token == nullptr || IsHarmless(token)) && AllIterationsRun();
 }
 
 bool LoopLoads::AllIterationsRun() const {
@@ -98,11 +109,12 @@ bool LoopLoads::IsHarmless(const Value* token) const {
       token, [&](const Value* t) { return !InLoop(t); }, &seen);
 }
 
-// Nothing but products of this loop use the tile, permuted or not.
+// Nothing but products of this loop use the tile, permuted or not, and what reads it in its stage.
 bool LoopLoads::FeedsProducts(const Value* v) const {
   for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
     const Op& user = *use->owner;
     if (user.block() != body_) return false;
+    if (IsGpuOp(&user, GpuOpcode::kConvertLayout)) continue;  // reads it where it is
     if (user.opcode() == Opcode::kPermute || user.opcode() == Opcode::kReshape) {
       if (!FeedsProducts(user.result(0))) return false;
     } else if (!user.info()->has(ir::kProduct) || (user.operand(0) != v && user.operand(1) != v) ||

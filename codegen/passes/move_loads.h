@@ -73,6 +73,7 @@ class LoopLoads {
  private:
   bool InLoop(const ir::Value* v) const;
   bool CanCopy(const ir::Value* v, int* tiles, absl::flat_hash_set<const ir::Value*>* scalars) const;
+  bool IsIndexLoad(const ir::Op& load, bool tiles) const;
   bool IsHarmless(const ir::Value* token) const;
   bool FeedsProducts(const ir::Value* v) const;
   ir::Value* Copy(ir::Value* v);

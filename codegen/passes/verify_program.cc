@@ -62,7 +62,8 @@ class Judge {
       if (const char* what = FetchFault(*op); *what != 0) return Fail(f, op, what);
       if (const std::string what = StageFault(*op); !what.empty()) return Fail(f, op, what);
     }
-    if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_) return Fail(f, op, "there are no layouts yet");
+    if (IsGpuOp(op, GpuOpcode::kConvertLayout) && !has_layouts_ && !ReadsCopy(*op))
+      return Fail(f, op, "there are no layouts yet");
     if (DecisionOf<Decision::kLazyRescale>(*op) && !KeepsTimesOne(*op))
       return Fail(f, op, "does not keep what it multiplies by one");
     if (DecisionOf<Decision::kIntegerMax>(*op) && !TakesIntegers(*op))
@@ -127,9 +128,10 @@ class Judge {
       if (!fetch.result(i)->has_uses()) return "a result is not used";
       for (const ir::Use* use = fetch.result(i)->uses(); use != nullptr; use = use->next) {
         const Op* user = use->owner;
+        if (ReadsCopy(*user) && user->block() == fetch.block()) continue;
         if (!IsProduct(*user) || user->parent() != loop ||
             (user->operand(0) != use->value && user->operand(1) != use->value)) {
-          return "a result is no operand of a product in the same loop";
+          return "a result is no operand of a product in the same loop, and nothing reads it there";
         }
       }
     }

@@ -258,11 +258,6 @@ Registers ConvertRegisters(Emitter& e, const Layout& from, const Layout& to, con
   return c.kind == ConversionKind::kShared ? ThroughShared(e, from, to, in) : InWarp(e, c, in);
 }
 
-void LowerConvertLayout(Emitter& e, const ir::Op& op) {
-  const ir::Value* from = op.operand(0);
-  e.Set(op.result(0), ConvertRegisters(e, e.layout(from), e.layout(op.result(0)), e.regs(from)));
-}
-
 llvm::Value* SharedPlace(Emitter& e, llvm::Value* base, absl::Span<const Mask> lanes, absl::Span<const Mask> warps,
                          Mask reg, int bytes) {
   auto& b = e.b();

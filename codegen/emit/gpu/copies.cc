@@ -1,8 +1,10 @@
-// Copies to shared memory that threads do themselves (cp.async).
+// Copies to shared memory that threads do themselves (cp.async), and what reads tiles there.
 #include "codegen/analysis/product_chain.h"
+#include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/emitter.h"
 #include "codegen/emit/context/ptx_access.h"
 #include "codegen/emit/pipeline/slot_copies.h"
+#include "codegen/emit/pipeline/staged_operand.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/plan/staging/staging.h"
 #include "codegen/target/decisions.h"
@@ -47,6 +49,13 @@ void LowerCommitCopies(Emitter& e, const ir::Op&) { EndCopies(e); }
 
 void LowerWaitCopies(Emitter& e, const ir::Op& op) {
   AwaitCopies(e, static_cast<int>(gpu::WaitCopiesOp(op).pending()));
+}
+
+void LowerConvertLayout(Emitter& e, const ir::Op& op) {
+  const ir::Value *from = op.operand(0), *to = op.result(0);
+  const ir::Op* tile = StageTileOf(from);
+  e.Set(to, tile == nullptr ? ConvertRegisters(e, e.layout(from), e.layout(to), e.regs(from))
+                            : LoadOperand(e, to, codegen::StoredTile(*tile, true), PlaceOf(e, *tile)));
 }
 
 void LowerConvertCopied(Emitter& e, const ir::Op& op) {

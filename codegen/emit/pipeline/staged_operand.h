@@ -1,4 +1,4 @@
-// Operands that are brought to shared memory once, for products to read in every iteration of a loop. Internal to codegen/emit.
+// Tiles between registers and the places in shared memory that products read. Internal to codegen/emit.
 #ifndef TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
 #define TILE_CODEGEN_EMIT_PIPELINE_STAGED_OPERAND_H_
 
@@ -10,6 +10,9 @@ namespace tile::codegen {
 // Writes the value's registers to this memory, as `tile` says. Before others read it they need a proxy fence of the writers and a barrier; before
 // it is written again, a barrier.
 void StoreOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory);
+
+// The registers of this value, which lies in this memory as `tile` says. Those who wrote it are awaited.
+Registers LoadOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory);
 
 }  // namespace tile::codegen
 

@@ -40,6 +40,7 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
       {static_cast<int>(ir::Opcode::kBreak), &Agent::Break},
       {static_cast<int>(ir::Opcode::kReturn), &Agent::Return},
       {static_cast<int>(GpuOpcode::kKernel), &Agent::Nothing},
+      {static_cast<int>(GpuOpcode::kConvertLayout), &Agent::ConvertLayout},
       {static_cast<int>(GpuOpcode::kFetchAhead), &Agent::Fetch},
       {static_cast<int>(GpuOpcode::kCopyAhead), &Agent::Fetch},
       {static_cast<int>(GpuOpcode::kAllocStages), &Agent::AllocStages},

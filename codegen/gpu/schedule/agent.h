@@ -126,6 +126,7 @@ class Agent {
   Step CommitCopies(const ir::Op& op);
   Step WaitCopies(const ir::Op& op);
   Step ConvertCopied(const ir::Op& op);
+  Step ConvertLayout(const ir::Op& op);
   Fault ReadPiece(const ir::Op& piece, Known* tile);
 
   // Tensor memory (agent_columns.cc).

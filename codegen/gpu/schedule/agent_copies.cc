@@ -67,6 +67,12 @@ Step Agent::ConvertCopied(const ir::Op& op) {
   return fault.found() ? Step{false, fault} : Nothing(op);
 }
 
+// A tile in shared memory is read there, before and after copies were expanded. Others change registers.
+Step Agent::ConvertLayout(const ir::Op& op) {
+  if (Of(op.operand(0)).tile.begin >= 0) return FragmentWords(op);
+  return IsFetch(op.operand(0)->def()) ? Move(op) : Compute(op);
+}
+
 // The product that takes it has read it before the next piece comes.
 Fault Agent::ReadPiece(const ir::Op& piece, Known* tile) {
   const Reader reader = {&piece, place_.warp};

@@ -46,9 +46,9 @@ const Op* StagesOf(const Value* address) {
 
 bool TakesStageTile(const Op& op) {
   const bool hands_on = ir::YieldOp::Is(&op) && (gpu::CopyAsyncOp::Is(op.parent()) || gpu::PieceOp::Is(op.parent()));
-  return hands_on || IsProduct(op) || ir::FToFOp::Is(&op) || gpu::ConvertCopiedOp::Is(&op) ||
-         gpu::HeldWordsOp::Is(&op) || gpu::FragmentWordsOp::Is(&op) || gpu::WidenLoadOp::Is(&op) ||
-         gpu::WidenStoreOp::Is(&op);
+  return hands_on || IsProduct(op) || ir::FToFOp::Is(&op) || IsGpuOp(&op, GpuOpcode::kConvertLayout) ||
+         gpu::ConvertCopiedOp::Is(&op) || gpu::HeldWordsOp::Is(&op) || gpu::FragmentWordsOp::Is(&op) ||
+         gpu::WidenLoadOp::Is(&op) || gpu::WidenStoreOp::Is(&op);
 }
 
 bool IsOfCopies(const Op& op) {

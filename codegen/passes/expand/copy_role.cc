@@ -454,6 +454,11 @@ void CopyRole::CopyFetch(Builder& b, const Op&, size_t) {
 }
 
 void CopyRole::CopyOther(Builder& b, const Op& op) {
+  if (frame_ != nullptr && op.parent() == frame_->loop && ReadsCopy(op)) {
+    Value* tile = InStage(b, op.operand(0), frame_->at.stage, frame_->wide_at);
+    Set(op.result(0), b.Create(GetGpuOp(GpuOpcode::kConvertLayout), {{tile}}, {op.result(0)->type()})->result(0));
+    return;
+  }
   const bool reads = frame_ != nullptr && op.parent() == frame_->loop && IsProduct(op) &&
                      (CopyOf(op, 0) != nullptr || CopyOf(op, 1) != nullptr);
   if (!reads) return RoleCopy::CopyOther(b, op);

@@ -1,4 +1,5 @@
 // What a role of a block does for copies by TMA, and for what they have brought.
+#include "absl/container/flat_hash_set.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/expand/role_copy.h"
 
@@ -15,8 +16,10 @@ namespace op = ir::ops;
 void RoleCopy::CopyLoads(Builder& b, const Op& fetch, Value* index, const std::function<void(const Op&)>& load) {
   const ir::Block& region = *fetch.region(0);
   values_[region.arg(0)] = index;
+  absl::flat_hash_set<const Op*> staged;
+  for (const StagedTile& tile : StageOf(fetch).tiles) staged.insert(tile.load);
   for (const Op* inside : region) {
-    if (ir::LoadViewOp::Is(inside)) {
+    if (staged.contains(inside)) {
       load(*inside);
     } else if (inside->num_results() > 0 &&
                (!inside->result(0)->type().is_tile() || inside->result(0)->type().is_scalar())) {

@@ -53,12 +53,14 @@ namespace op = ir::ops;
 
 namespace {
 
-// What loads bring, and how products read it: permutations, reshapes and conversions.
+// The loads of its results, and how products read them: permutations, reshapes and conversions.
 absl::flat_hash_set<const Op*> LoadedIn(const Op& copy) {
   absl::flat_hash_set<const Op*> loaded;
-  for (const Op* op : *copy.region(0)) {
-    const bool of_loaded = op->num_results() > 0 && op->num_operands() > 0 && loaded.contains(op->operand(0)->def());
-    if (op->info()->is_load() || of_loaded) loaded.insert(op);
+  const Op& yield = *copy.region(0)->back();
+  for (int i = 0; i < yield.num_operands(); ++i) {
+    const Op* op = yield.operand(i)->def();
+    for (; !op->info()->is_load(); op = op->operand(0)->def()) loaded.insert(op);
+    loaded.insert(op);
   }
   return loaded;
 }
@@ -66,8 +68,9 @@ absl::flat_hash_set<const Op*> LoadedIn(const Op& copy) {
 // What is done for an iteration's copies can be done where there is no such iteration, too: copies under a predicate take the place of a
 // branch, and the assembler moves instructions that compute addresses to where threads would wait.
 bool OnlyComputes(const Op& copy) {
+  const absl::flat_hash_set<const Op*> loaded = LoadedIn(copy);
   for (const Op* op : *copy.region(0)) {
-    if (op->info()->is_load()) {
+    if (op->info()->is_load() && loaded.contains(op)) {
       if (!ir::LoadPtrOp::Is(op)) return false;
     } else if (op->num_results() > 0 && (!op->info()->has(ir::kPure) || op->opcode() == ir::Opcode::kDivi ||
                                          op->opcode() == ir::Opcode::kRemi)) {
@@ -81,7 +84,7 @@ bool ReadsStages(const Op& copy) {
   bool reads = false;
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next)
-      reads = reads || KindOf(*use->owner).reads_stages();
+      reads = reads || (IsProduct(*use->owner) && KindOf(*use->owner).reads_stages());
   }
   return reads;
 }

@@ -30,7 +30,7 @@ bool CanRunOn(const ir::Op& op) {
 bool AllCanRunOn(const ir::Op& copy) {
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
-      if (!CanRunOn(*use->owner)) return false;
+      if (IsProduct(*use->owner) && !CanRunOn(*use->owner)) return false;
     }
   }
   return true;

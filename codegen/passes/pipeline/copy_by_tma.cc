@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/all_iterations.h"
+#include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/move_loads.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
@@ -31,12 +32,15 @@ bool EndsAfterCopies(const Op& loop) {
 }
 
 bool AllReadStages(const Op& copy) {
+  bool any = false;
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
+      if (!IsProduct(*use->owner)) continue;
       if (!KindOf(*use->owner).reads_stages()) return false;
+      any = true;
     }
   }
-  return true;
+  return any;
 }
 
 // Why TMA can't bring what is copied; "" if it can. `from_stages`: all products that use it read shared memory.

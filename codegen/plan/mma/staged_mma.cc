@@ -24,7 +24,7 @@ bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block) {
   while (!open.empty()) {
     const ir::Op* def = open.back()->def();
     open.pop_back();
-    if (def == nullptr || def->block() != &block) continue;
+    if (def == nullptr || def->block() != &block || IsFetch(def)) continue;
     if (IsProduct(*def) || def->num_regions() > 0) return false;
     for (int i = 0; i < def->num_operands(); ++i) {
       if (seen.insert(def->operand(i)).second) open.push_back(def->operand(i));
@@ -117,7 +117,7 @@ std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, con
 bool CanDoAllCopied(const Target& target, int num_warps, const ir::Op& copy) {
   for (int i = 0; i < copy.num_results(); ++i) {
     for (const ir::Use* use = copy.result(i)->uses(); use != nullptr; use = use->next) {
-      if (!PlanCopied(target, num_warps, *use->owner)) return false;
+      if (IsProduct(*use->owner) && !PlanCopied(target, num_warps, *use->owner)) return false;
     }
   }
   return true;

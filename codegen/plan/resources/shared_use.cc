@@ -106,6 +106,7 @@ class Accountant {
   }
 
   void UseOfGpuLevel(const Op& op) {
+    if (ReadsCopy(op) || (IsGpuOp(&op, GpuOpcode::kConvertLayout) && StageTileOf(op.operand(0)) != nullptr)) return;
     if (IsGpuOp(&op, GpuOpcode::kConvertLayout)) {
       Exchange(LayoutOrScalar(op.operand(0)), LayoutOrScalar(op.result(0)), op.result(0));
     } else if (const auto stages = ir::As<gpu::AllocStagesOp>(&op)) {
@@ -182,7 +183,7 @@ class Accountant {
     for (int i = 0; i < copy->num_results(); ++i) {
       for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
         const Op& mma = *use->owner;
-        if (KindOf(mma).reads_stages() && DecisionOf<Decision::kStagesLhs>(mma) && IsInvariant(mma, 0))
+        if (DecisionOf<Decision::kStagesLhs>(mma) && KindOf(mma).reads_stages() && IsInvariant(mma, 0))
           account_.ReserveKept(mma.operand(0), loop.block(), static_cast<uint64_t>(StagedLhs(mma).bytes()), kSwizzled);
       }
     }

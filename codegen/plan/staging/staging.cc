@@ -40,6 +40,7 @@ std::optional<StagedTile> StageOperand(const Op& mma, int operand) {
   if (!loaded) return std::nullopt;
   StagedTile s{*loaded};
   s.swizzle = static_cast<int>(std::min<int64_t>(kLineBytes, s.inner() * s.element_bits / 8));
+  if (ReadsCopy(mma)) return s;
   if (const ir::Elem elem = mma.operand(operand)->type().elem(); elem == ir::Elem::kF32 || elem == ir::Elem::kF64) {
     // For fma. Lanes read neighbours of one k, which need no swizzle, or several k of rows that are four apart: chunks
     // change places with their numbers.
@@ -165,6 +166,8 @@ const Op* CopyOf(const Op& mma, int operand) {
   const Op* copy = mma.operand(operand)->def();
   return IsGpuOp(copy, GpuOpcode::kCopyAhead) ? copy : nullptr;
 }
+
+bool ReadsCopy(const Op& op) { return IsGpuOp(&op, GpuOpcode::kConvertLayout) && CopyOf(op, 0) != nullptr; }
 
 namespace {
 

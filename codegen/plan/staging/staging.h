@@ -77,6 +77,8 @@ StagedTile TileOfLoad(const ir::Op& tma_load);
 const ir::Op* FetchOf(const ir::Op& mma);
 // The copy_ahead whose result the operand is; null if it is none.
 const ir::Op* CopyOf(const ir::Op& mma, int operand);
+// A convert_layout that takes the result of a copy_ahead to registers, for others than products.
+bool ReadsCopy(const ir::Op& op);
 // The threads that multiply bring the operands of products in the loop's body: by a copy_ahead, or as the GPU level says it.
 bool CopiesAhead(const ir::Op& loop);
 // The fetch_ahead, copy_ahead in the body of this loop; null if there is none.
