@@ -70,10 +70,10 @@ TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
 }
 
 TEST(CopyPtx, OperandsOneByOne) {
-  // The left operand is computed: it goes through shared memory of its own, with two more barriers.
+  // The left operand is computed of what is copied: it goes through shared memory of its own, with two more barriers.
   const CompiledText c = Compiled(
       absl::StrReplaceAll(Aligned(), {{"mmaf %x,", "mmaf %w,"}, {"    %next", "    %w = negf %x\n    %next"}}));
-  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 4);
+  EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
   EXPECT_EQ(Count(c.ptx, "bar.sync"), 3);
   // By fma; a load for both products of a loop.
   EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f32"}})));
@@ -123,10 +123,10 @@ TEST(CopyPtx, ConversionsThatKeepTheSize) {
   EXPECT_EQ(Count(across.ptx, "fence.proxy.async.shared::cta"), 1);
   EXPECT_EQ(Count(across.ptx, "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32"), 4);
   EXPECT_EQ(Count(across.ptx, "cp.async.bulk"), 0);
-  // Not if something else happens to a tile, too.
+  // If something else happens to a tile, it is read from its stage for that.
   EXPECT_EQ(Count(Compiled(absl::StrReplaceAll(text, {{"%xr = ftof %x", "%x2 = negf %x\n    %xr = ftof %x2"}})).ptx,
                   "cp.async.cg.shared.global"),
-            8);
+            16);
 }
 
 // A fence may wait for the copies of all later rounds: there is none where only copies bring what wgmma reads.
@@ -250,7 +250,7 @@ entry @product(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %k: t
 }
 
 // Four neighbouring lanes have 16 bytes of a result's row in 16 bits: half a sector. So elements go to other threads first, through
-// memory of stages that nobody reads any more; where stages are still in use, they don't.
+// memory of stages that nobody reads any more; where stages are still in use, by shuffles among the lanes of a row.
 TEST(CopyPtx, ResultsLeaveInWholeSectors) {
   const std::string text =
       absl::StrReplaceAll(Aligned(), {{"%c: tile<ptr<f32>>", "%c: tile<ptr<bf16>>"},
@@ -273,7 +273,9 @@ TEST(CopyPtx, ResultsLeaveInWholeSectors) {
                                             {"store_view_tko weak %h, %cv[%i", "store_view_tko weak %h.2, %cv[%i"}}),
                  sm)
             .ptx;
-    EXPECT_EQ(Count(inside, "st.global.b32"), 16) << sm;
+    EXPECT_EQ(Count(inside, "st.global.v4.b32"), 4) << sm;
+    EXPECT_EQ(Count(inside, "st.global.b32"), 0) << sm;
+    EXPECT_GT(Count(inside, "shfl.sync"), 0) << sm;
   }
 }
 

@@ -21,7 +21,8 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-constexpr int kRemakeDepth = 12;  // operations that are made again for one value
+constexpr int kRemakeDepth = 12;   // operations that are made again for one value
+constexpr int64_t kRowBits = 128;  // of a thread, which one instruction loads
 
 class Assigner : public LayoutRules {
  public:
@@ -35,6 +36,8 @@ class Assigner : public LayoutRules {
     while (InferBlock(f->body())) {
     }
     SettleBlock(f->body());
+    RemoveUnused(f->body());
+    ReplaceLoads();
     RemoveUnused(f->body());
   }
 
@@ -88,30 +91,50 @@ class Assigner : public LayoutRules {
     if (LayoutOf(v->type()) == layout) return v;
     // Not by way of a third layout, in which nobody may want it in the end.
     while (v->def() != nullptr && v->def()->info() == GetGpuOp(GpuOpcode::kConvertLayout)) v = v->def()->operand(0);
-    if (LayoutOf(v->type()) == layout) return v;
+    if (LayoutOf(v->type()) == layout && !IsFetch(v->def())) return v;
     Value*& known = made_[{v, layout}];
     if (known != nullptr) return known;
-    Value* made = Cheap(v, kRemakeDepth) ? Remake(v, layout) : Convert(v, layout);
+    // Of a row, a few neighbours in each thread, which load them as soon as they would get them from others.
+    const int64_t bits = layout->RemoveZeroRegisters().registers() * ir::MemoryBits(ElementOf(v->type()));
+    Value* made = Cheap(v, kRemakeDepth, bits <= kRowBits) ? Remake(v, layout) : Convert(v, layout);
     return made_[{v, layout}] = made;
   }
 
-  // Worth making again rather than moving through shared memory.
-  static bool Cheap(const Value* v, int depth) {
+  // Loads that nobody takes any more: what came behind them comes behind those in their place.
+  void ReplaceLoads() {
+    for (const auto& [old, made] : loads_) {
+      if (old->result(0)->has_uses()) continue;
+      for (int i = 1; i < old->num_results(); ++i) old->result(i)->ReplaceAllUsesWith(made->result(i));
+      old->Erase();
+    }
+  }
+
+  static ir::Elem ElementOf(ir::Type type) { return type.element().is_pointer() ? ir::Elem::kI64 : type.elem(); }
+
+  // Worth making again rather than moving through shared memory. `rows`: loads of rows are.
+  static bool Cheap(const Value* v, int depth, bool rows) {
     const Op* def = v->def();
     if (v->type().is_scalar()) return true;
     if (def == nullptr || depth == 0 || IsGpuOp(*def->info())) return false;
+    if (const auto load = ir::As<ir::LoadPtrOp>(def)) {
+      const auto shape = v->type().shape();
+      const bool is_row = *std::max_element(shape.begin(), shape.end()) == v->type().num_elements();
+      return rows && is_row && !IsFetch(def->parent()) && ir::OrderingOf(*def) == ir::MemoryOrdering::kWeak &&
+             Cheap(load->source(), depth - 1, false) &&
+             (load->mask() == nullptr || Cheap(load->mask(), depth - 1, false));
+    }
     switch (def->info()->family) {
       case ir::Family::kConstant:
-        return def->opcode() == ir::Opcode::kAssume ? Cheap(def->operand(0), depth - 1) : true;
+        return def->opcode() == ir::Opcode::kAssume ? Cheap(def->operand(0), depth - 1, rows) : true;
       case ir::Family::kShape:
         // A broadcast asks for its small source elsewhere, which is cheaper than moving its result.
         if (RuleOf(*def).registers == RegisterRule::kRepeat) return true;
-        return RuleOf(*def).registers == RegisterRule::kSource && Cheap(def->operand(0), depth - 1);
+        return RuleOf(*def).registers == RegisterRule::kSource && Cheap(def->operand(0), depth - 1, rows);
       case ir::Family::kMath: return false;
       default:
         if (!def->info()->has(ir::kElementwise)) return false;
         for (int i = 0; i < def->num_operands(); ++i) {
-          if (!Cheap(def->operand(i), depth - 1)) return false;
+          if (!Cheap(def->operand(i), depth - 1, rows)) return false;
         }
         return true;
     }
@@ -121,10 +144,11 @@ class Assigner : public LayoutRules {
     Op* def = v->def();
     std::vector<Value*> operands;
     for (int i = 0; i < def->num_operands(); ++i) operands.push_back(def->operand(i));
-    Op* op = ir::CreateLike(module(), *def, operands, {v->type()});
+    Op* op = ir::CreateLike(module(), *def, operands, ir::ResultTypesOf(*def));
     SetLayout(module(), op->result(0), layout);
     module()->InsertBefore(def->block(), def->next(), op);
     SetOperands(op);
+    if (op->info()->is_load()) loads_.emplace_back(def, op);
     return op->result(0);
   }
 
@@ -171,6 +195,7 @@ class Assigner : public LayoutRules {
   }
 
   absl::flat_hash_map<std::pair<Value*, const Layout*>, Value*> made_;
+  std::vector<std::pair<Op*, Op*>> loads_;  // that were made again
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/layout/conversion.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/parts_of_tile.h"
@@ -67,12 +68,20 @@ absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
 }
 
 // Of a load or store through pointers; null for others.
+// Sums of 16 bits are atomic in pairs: one alone takes a loop of the memory's (64 f16, one in a thread: 359 us; in pairs as Triton does: 19).
+bool UpdatesHalves(const Op& op) {
+  return ir::AtomicRmwOp::Is(&op) && ir::IsFloat(ir::AtomicRmwOp(op).arg()->type().elem()) &&
+         ir::MemoryBits(ir::AtomicRmwOp(op).arg()->type().elem()) == 16;
+}
+
 const Value* AddressesOf(const Op& op) {
+  if (UpdatesHalves(op)) return ir::AtomicRmwOp(op).pointers();
   if (const auto load = ir::As<ir::LoadPtrOp>(&op)) return load->source();
   if (const auto store = ir::As<ir::StorePtrOp>(&op)) return store->destination();
   return nullptr;
 }
 const Value* MaskOf(const Op& op) {
+  if (const auto update = ir::As<ir::AtomicRmwOp>(&op)) return update->mask();
   return ir::LoadPtrOp::Is(&op) ? ir::LoadPtrOp(op).mask() : ir::StorePtrOp(op).mask();
 }
 
@@ -223,10 +232,11 @@ void LayoutRules::Infer(const Op& op) {
     }
     default:
       if (const Layout* l = ForPointers(op)) {
-        if (IsFetch(op.parent())) SetInferred(op.result(0), l);
+        if (IsFetch(op.parent()) || UpdatesHalves(op)) SetInferred(op.result(0), l);
         SetInferredBehind(AddressesOf(op), l);
         if (const Value* mask = MaskOf(op)) SetInferredBehind(mask, l);
       }
+      if (const Layout* l = ForRepeatedUpdate(op)) SetInferred(op.result(0), l);
       for (int i = 0; i < op.num_results(); ++i) {
         if (IsTile(op.result(i))) SetInferred(op.result(i), Forward(op, op.result(i), known));
       }
@@ -299,7 +309,7 @@ const Layout* LayoutRules::WantedForPointers(const ir::StorePtrOp& store) {
   // A few elements are stored sooner than they would be moved to other threads.
   const int bits = ir::MemoryBits(store.value()->type().elem()), dim = pointers_.at(&store.op()).second;
   if (own->registers() >= kWorthMoving && !StoresWell(store.op(), *own, dim, bits)) return wide;
-  return Intern(NeighboursFirst(*own, dim));
+  return Intern(IsBesideRings(store.op()) ? VectorsByShuffles(*own, dim, bits) : NeighboursFirst(*own, dim));
 }
 
 const Layout* LayoutRules::WantedOf(const Op& op, int i, const Layout* stored) {
@@ -384,12 +394,48 @@ const Layout* LayoutRules::AlongDim(Shape shape, int dim, int vector) {
   return Intern(Layout::Default(shape, plan_.num_warps, vector).Permute(swap));
 }
 
+// Of what several threads have, as sums of rows are, each has its own part: else the first of them does all updates.
+const Layout* LayoutRules::ForRepeatedUpdate(const Op& op) {
+  const auto update = ir::As<ir::AtomicRmwOp>(&op);
+  if (!update || !IsTile(update->arg())) return nullptr;
+  const Layout* own = Inferred(update->arg());
+  const Layout* apart = own == nullptr || own->IsInjective() ? nullptr : DefaultFor(update->arg()->type());
+  return apart != nullptr && apart->registers() < own->RemoveZeroRegisters().registers() ? apart : nullptr;
+}
+
+// A thread has two neighbours or more, though others then have none.
+const Layout* LayoutRules::WithPairs(const Shape& shape, int dim, int vector) {
+  const Layout* along = AlongDim(shape, dim, vector);
+  const bool has_pairs = along->registers() > 1 && along->bases(In::kRegister)[0] == Mask{1} << along->dim_shift(dim);
+  if (has_pairs) return along;
+  const auto d = static_cast<size_t>(dim);
+  const auto rank = static_cast<int>(shape.size());
+  Shape elements(shape.size(), 1), lanes(shape.size(), 1), warps(shape.size(), 1);
+  elements[d] = 2;
+  lanes[d] = std::min<int64_t>(32, shape[d] / 2);
+  absl::InlinedVector<int, 4> order = {dim};
+  for (int other = rank - 1; other >= 0; --other) {
+    if (other != dim) order.push_back(other);
+  }
+  const auto next = static_cast<size_t>(rank > 1 ? order[1] : dim);
+  lanes[next] *= 32 / lanes[d];
+  warps[next] = plan_.num_warps;
+  return Intern(Layout::Blocked(shape, elements, lanes, warps, order));
+}
+
 const Layout* LayoutRules::ForRow(const Op& load) {
   if (!IsBesideCopies(load)) return nullptr;
   const auto shape = load.result(0)->type().shape();
   if (shape[0] <= 32 || shape[0] > 32 * kMostOfRow) return nullptr;
   const auto warps = static_cast<size_t>(__builtin_ctz(static_cast<unsigned>(plan_.num_warps)));
   return Intern(Layout::Default(shape, 1, 1).WithBases(In::kWarp, Masks(warps, 0)));
+}
+
+// Vectors along the rows that a copy left in shared memory.
+const Layout* LayoutRules::ForRead(const Op& read) {
+  const Type tile = read.result(0)->type();
+  return AlongDim(Shape(tile.shape().begin(), tile.shape().end()), StagedOperandOf(read, 0)->contiguous,
+                  static_cast<int>(VectorOf(tile)));
 }
 
 const Layout* LayoutRules::ForView(Type view) {
@@ -447,11 +493,34 @@ Layout LayoutRules::NeighboursFirst(const Layout& own, int dim) {
   return own.WithBases(In::kRegister, std::move(first));
 }
 
+// The same in vectors of 16 bytes, as far as lanes of a warp can exchange elements for it: lanes that are neighbours along the dimension change
+// places with registers that are further apart.
+Layout LayoutRules::VectorsByShuffles(const Layout& own, int dim, int bits) {
+  Masks registers = own.bases(In::kRegister), lanes = own.bases(In::kLane);
+  const int shift = own.dim_shift(dim), all = own.dim_bits(dim);
+  int vector = 0;
+  while (vector < all && int64_t{bits} << (vector + 1) <= kVectorBits) ++vector;
+  const auto at = [&](Masks& bases, int n) { return std::find(bases.begin(), bases.end(), Mask{1} << (shift + n)); };
+  for (int n = 0; n < vector; ++n) {
+    if (at(registers, n) != registers.end()) continue;
+    const auto lane = at(lanes, n);
+    int apart = vector;
+    while (apart < all && at(registers, apart) == registers.end()) ++apart;
+    if (lane == lanes.end() || apart == all) break;
+    std::iter_swap(lane, at(registers, apart));
+  }
+  const Layout vectors =
+      NeighboursFirst(own.WithBases(In::kRegister, std::move(registers)).WithBases(In::kLane, std::move(lanes)), dim);
+  return Convert(own, vectors, std::max(8, bits)).kind == ConversionKind::kShared ? NeighboursFirst(own, dim) : vectors;
+}
+
 const Layout* LayoutRules::ForStore(const Op& op, const Layout* own) {
   if (plan_.producer && PlanTmaStore(op, *own)) return own;
   const Type view = ir::ViewAccessOp(op).view()->type();
   const int dim = FastestDim(view);
-  return StoresWell(op, *own, dim, ir::MemoryBits(view.elem())) ? Intern(NeighboursFirst(*own, dim)) : ForView(view);
+  const int bits = ir::MemoryBits(view.elem());
+  if (!StoresWell(op, *own, dim, bits)) return ForView(view);
+  return Intern(IsBesideRings(op) ? VectorsByShuffles(*own, dim, bits) : NeighboursFirst(*own, dim));
 }
 
 // --- pointers -------------------------------------------------------------------------------------------------------
@@ -483,6 +552,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   Facts facts;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
+    if (ReadsCopy(*op)) SetInferred(op->result(0), ForRead(*op));
     if (ir::MmaScaledOp::Is(op)) NoteScales(*op);
     if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings_.insert(OutermostOf(op));
     if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
@@ -510,6 +580,8 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
     int64_t vector = std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits));
     if (const auto it = stored.find(access.way); it != stored.end()) vector = std::min(vector, it->second);
     const Layout* row = ForRow(*access.op);
+    if (row == nullptr && UpdatesHalves(*access.op) && vector > 1)
+      row = WithPairs(shape, dim, static_cast<int>(vector));
     pointers_[access.op] = {row != nullptr ? row : AlongDim(shape, dim, static_cast<int>(vector)), dim};
   }
 }

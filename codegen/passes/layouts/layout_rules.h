@@ -71,11 +71,15 @@ class LayoutRules {
   // What threads exchange elements through lies beside stages that are in use (SharedAccount).
   bool IsBesideRings(const ir::Op& op) const;
   static Layout NeighboursFirst(const Layout& own, int dim);
+  static Layout VectorsByShuffles(const Layout& own, int dim, int bits);
   // So many neighbours along the dimension in a thread, the next ones in the next thread.
   const Layout* AlongDim(Shape shape, int dim, int vector);
+  const Layout* ForRepeatedUpdate(const ir::Op& op);
+  const Layout* WithPairs(const Shape& shape, int dim, int vector);
   // Of a row that is loaded beside what is copied ahead: whole in each warp, so that its elements get to where a product's columns are by
   // shuffles, and no warp waits for another; null for other loads.
   const Layout* ForRow(const ir::Op& load);
+  const Layout* ForRead(const ir::Op& read);
   // Neighbours in memory in neighbouring threads.
   const Layout* ForView(ir::Type view);
   // The same of what is loaded, beside rows that its loop keeps.
