@@ -238,7 +238,8 @@ static int read_pointer(const Leaf* leaf, PyObject* object, const Questions* ask
     return PyErr_Occurred() != NULL ? -1 : 0;
   }
   if (driver.is_gpu && PyObject_HasAttr(object, data_ptr)) {
-    return refuse_host(leaf, object) != 0 ? -1 : ask_number(object, data_ptr, &piece->address);
+    if (ask_number(object, data_ptr, &piece->address) != 0) return -1;
+    return piece->address == 0 ? 0 : refuse_host(leaf, object); /* a tensor without elements has no place */
   }
   PyObject* method = PyLong_Check(object) ? NULL : PyObject_GetAttr(object, untyped_storage);
   if (method == NULL) {
