@@ -459,14 +459,17 @@ def in_code(x, v, old, f, used, space="global", sem="relaxed", scope="gpu", T="i
 
 @pytest.mark.source("S3-041", "S3-043", "S3-044", "S3-045", "S3-046", "S3-051", "S3-052", "S3-053")
 def test_compiled_instructions(ptx):
-    """Ordering, scope, space, function and type; `red` where nobody looks at the old value."""
+    """Scope, space, function and type; `red` where nobody looks at the old value; two updates of a thread are ordered by fences around them."""
     for f, function, type in (("add", "add", "u32"), ("min", "min", "s32"), ("scatter_add", "add", "u32"), ("scatter_max", "max", "s32")):
         for sem, scope in (("relaxed", "gpu"), ("release", "sys"), ("relaxed", "cta")):
-            assert f"atom.{sem}.{scope}.global.{function}.{type}" in ptx(in_code.specialize(f=f, used=True, sem=sem, scope=scope))
+            used = ptx(in_code.specialize(f=f, used=True, sem=sem, scope=scope))
+            assert f"atom.relaxed.{scope}.global.{function}.{type}" in used
+            assert (f"fence.acq_rel.{scope};" in used) == (sem != "relaxed")
             unused = ptx(in_code.specialize(f=f, used=False, sem=sem, scope=scope))
-            assert f"red.{sem}.{scope}.global.{function}.{type}" in unused and "atom." not in unused
+            assert f"red.relaxed.{scope}.global.{function}.{type}" in unused and "atom." not in unused
     for sem in ("acquire", "acq_rel"):
-        assert f"atom.{sem}.gpu.global.add.u32" in ptx(in_code.specialize(f="add", used=False, sem=sem))
+        ordered = ptx(in_code.specialize(f="add", used=False, sem=sem))
+        assert "atom.relaxed.gpu.global.add.u32" in ordered and "fence.acq_rel.gpu;" in ordered
     for f, word in (("exch", "exch"), ("cas", "cas")):
         assert f"atom.relaxed.gpu.global.{word}.b32" in ptx(in_code.specialize(f=f, used=False))
     sub = ptx(in_code.specialize(f="sub", used=True))
