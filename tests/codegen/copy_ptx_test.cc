@@ -273,7 +273,7 @@ TEST(CopyPtx, ResultsLeaveInWholeSectors) {
                                             {"store_view_tko weak %h, %cv[%i", "store_view_tko weak %h.2, %cv[%i"}}),
                  sm)
             .ptx;
-    EXPECT_EQ(Count(inside, "st.global.v4.b32"), 4) << sm;
+    EXPECT_EQ(Count(inside, "st.global.v4.b32"), 4 + 4) << sm;  // in the loop, and behind it
     EXPECT_EQ(Count(inside, "st.global.b32"), 0) << sm;
     EXPECT_GT(Count(inside, "shfl.sync"), 0) << sm;
   }
