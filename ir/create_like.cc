@@ -30,6 +30,19 @@ std::vector<Type> ResultTypesOf(const Op& op) {
   return types;
 }
 
+std::vector<Value*> OperandsOf(const Op& op) {
+  std::vector<Value*> operands;
+  for (int i = 0; i < op.num_operands(); ++i) operands.push_back(op.operand(i));
+  return operands;
+}
+
+Type WithElement(Module* module, Type type, Element element) {
+  TypeData data = *type.data();
+  data.element = element;
+  if (data.tensor != nullptr) data.tensor = WithElement(module, type.tensor(), element).data();
+  return module->types().Intern(std::move(data));
+}
+
 Op* CopyOp(Module* module, const Op& from, ValueMap* values) {
   absl::InlinedVector<Value*, 8> operands;
   for (int i = 0; i < from.num_operands(); ++i) {

@@ -24,6 +24,9 @@ Op* CreateLike(Module* module, const Op& from, absl::Span<Value* const> operands
                absl::Span<const uint32_t> operand_ends = {});
 
 std::vector<Type> ResultTypesOf(const Op& op);
+std::vector<Value*> OperandsOf(const Op& op);
+// The same tile or view of elements of this type.
+Type WithElement(Module* module, Type type, Element element);
 
 using ValueMap = absl::flat_hash_map<const Value*, Value*>;
 // Operands that are in the map are taken from there, others stay; results and arguments of regions are added, with their names.

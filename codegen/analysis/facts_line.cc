@@ -221,7 +221,7 @@ Line Facts::LineOfQuotient(const Op& op, int dim, int depth, Line otherwise) {
   }
   if (y.is(1)) return a;
   const ir::Rounding rounding = ir::DiviOp(op).rounding();
-  // Of what is not negative the quotient rounds towards zero alike, whichever sign the divisor has.
+  // A dividend that is not negative is rounded towards zero, whichever sign the divisor has.
   const bool towards_zero = !x.negative() && rounding == ir::Rounding::kZero;
   const bool down =
       as_unsigned || towards_zero || (y.lower > 0 && (!x.negative() || rounding == ir::Rounding::kNegativeInf));

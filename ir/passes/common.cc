@@ -24,7 +24,7 @@ bool MayShare(const Op& op, Share share) {
 }
 
 // Operands whose order does not matter come in one order.
-std::vector<const Value*> OperandsOf(const Op& op) {
+std::vector<const Value*> InOneOrder(const Op& op) {
   std::vector<const Value*> operands;
   for (int i = 0; i < op.num_operands(); ++i) operands.push_back(op.operand(i));
   if (op.info()->has(kCommutative) && std::less<>()(operands[1], operands[0])) std::swap(operands[0], operands[1]);
@@ -35,7 +35,7 @@ size_t HashOf(const Op& op) {
   // Constants have no operands that tell them apart.
   const absl::Span<const uint8_t> bytes =
       ConstantOp::Is(&op) ? absl::Span<const uint8_t>(ConstantOp(op).value().bytes) : absl::Span<const uint8_t>();
-  return absl::HashOf(op.info(), OperandsOf(op), op.num_results() > 0 ? op.result(0)->type() : Type(), bytes);
+  return absl::HashOf(op.info(), InOneOrder(op), op.num_results() > 0 ? op.result(0)->type() : Type(), bytes);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ bool AreAlike(const Op& a, const Op& b) {
 
 namespace {
 
-bool AreSame(const Op& a, const Op& b) { return AreAlike(a, b) && OperandsOf(a) == OperandsOf(b); }
+bool AreSame(const Op& a, const Op& b) { return AreAlike(a, b) && InOneOrder(a) == InOneOrder(b); }
 
 class Sharer {
  public:

@@ -75,15 +75,20 @@ bool IsQuotient(const CarryingLoop& loop, const Counter& c, uint64_t step) {
          div->rounding() == Rounding::kNegativeInf && !ForOp(&loop.op()).unsigned_cmp();
 }
 
-bool Compute(Module* module, const CarryingLoop& loop, const Counter& c, uint64_t step) {
-  Value* arg = loop.arg(c.carried);
+// Where the argument of the body is read, but for its update.
+std::vector<std::pair<Op*, int>> UsesBeside(const Value* arg, const Op* update) {
   std::vector<std::pair<Op*, int>> uses;
   for (const Use* use = arg->uses(); use != nullptr; use = use->next) {
-    if (use->owner == c.update) continue;
-    for (int k = 0; k < use->owner->num_operands(); ++k) {
+    for (int k = 0; use->owner != update && k < use->owner->num_operands(); ++k) {
       if (use->owner->operand(k) == arg) uses.emplace_back(use->owner, k);
     }
   }
+  return uses;
+}
+
+bool Compute(Module* module, const CarryingLoop& loop, const Counter& c, uint64_t step) {
+  Value* arg = loop.arg(c.carried);
+  const std::vector<std::pair<Op*, int>> uses = UsesBeside(arg, c.update);
   if (uses.empty()) return false;
   Value* now = nullptr;
   WriteBefore(module, loop.body()->front(), [&](Builder& b) {
@@ -114,13 +119,8 @@ bool ComputePointer(Module* module, const CarryingLoop& loop, int carried, uint6
   if (!type.is_tile() || !type.is_scalar() || !type.element().is_pointer() || !OffsetOp::Is(update)) return false;
   Value* amount = update->operand(1);
   if (update->operand(0) != arg || (IsInside(amount, &loop.op()) && !SplatOf(amount))) return false;
-  if (arg->uses() == nullptr || arg->uses()->next == nullptr) return false;  // only the update
-  std::vector<std::pair<Op*, int>> uses;
-  for (const Use* use = arg->uses(); use != nullptr; use = use->next) {
-    for (int k = 0; use->owner != update && k < use->owner->num_operands(); ++k) {
-      if (use->owner->operand(k) == arg) uses.emplace_back(use->owner, k);
-    }
-  }
+  const std::vector<std::pair<Op*, int>> uses = UsesBeside(arg, update);
+  if (uses.empty()) return false;
   Value* now = nullptr;
   WriteBefore(module, loop.body()->front(), [&](Builder& b) {
     const Type wide = b.types().Scalar(Elem::kI64);

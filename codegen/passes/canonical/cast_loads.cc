@@ -51,13 +51,6 @@ const Op* TensorOf(const Value* view) {
   return ir::MakeTensorViewOp::Is(tensor) ? tensor : nullptr;
 }
 
-ir::Type WithElement(ir::Builder& b, ir::Type type, ir::Element element) {
-  ir::TypeData data = *type.data();
-  data.element = element;
-  if (data.tensor != nullptr) data.tensor = WithElement(b, type.tensor(), element).data();
-  return b.types().Intern(std::move(data));
-}
-
 Value* Like(ir::Builder& b, const Op& old, const std::vector<Value*>& operands, ir::Type type) {
   Op* made = ir::CreateLike(b.module(), old, operands, {type});
   b.module()->Append(b.block(), made);
@@ -71,32 +64,27 @@ Value* Zeros(ir::Builder& b, ir::Type type) {
                       arena.New<ir::Dense>(ir::Dense{type.elem(), true, arena.Copy(absl::MakeConstSpan(bytes))}));
 }
 
-std::vector<Value*> OperandsOf(const Op& of) {
-  std::vector<Value*> operands;
-  for (int i = 0; i < of.num_operands(); ++i) operands.push_back(of.operand(i));
-  return operands;
-}
-
 Value* CastPointers(ir::Builder& b, Value* pointers, ir::Element to) {
-  return op::PtrToPtr(b, WithElement(b, pointers->type(), ir::Element::Pointer(to.kind)), pointers);
+  return op::PtrToPtr(b, ir::WithElement(b.module(), pointers->type(), ir::Element::Pointer(to.kind)), pointers);
 }
 
 // The view of the same memory as elements of this type.
 Value* CastView(ir::Module* module, const Value* view, ir::Element to) {
   Op *old = const_cast<Op*>(view->def()), *tensor = const_cast<Op*>(TensorOf(view));
-  std::vector<Value*> of_tensor = OperandsOf(*tensor), of_view = OperandsOf(*old);
+  std::vector<Value*> of_tensor = ir::OperandsOf(*tensor), of_view = ir::OperandsOf(*old);
   ir::WriteBefore(module, tensor, [&](ir::Builder& b) {
     of_tensor[0] = CastPointers(b, of_tensor[0], to);
-    of_view[0] = Like(b, *tensor, of_tensor, WithElement(b, tensor->result(0)->type(), to));
+    of_view[0] = Like(b, *tensor, of_tensor, ir::WithElement(b.module(), tensor->result(0)->type(), to));
   });
   Value* made = nullptr;
-  ir::WriteBefore(module, old,
-                  [&](ir::Builder& b) { made = Like(b, *old, of_view, WithElement(b, view->type(), to)); });
+  ir::WriteBefore(module, old, [&](ir::Builder& b) {
+    made = Like(b, *old, of_view, ir::WithElement(b.module(), view->type(), to));
+  });
   return made;
 }
 
 void Rewrite(ir::Module* module, Op* load, ir::Element to) {
-  std::vector<Value*> operands = OperandsOf(*load);
+  std::vector<Value*> operands = ir::OperandsOf(*load);
   const auto at = static_cast<size_t>(load->group_begin(0));
   if (ir::LoadViewOp::Is(load)) operands[at] = CastView(module, operands[at], to);
   ir::WriteBefore(module, load, [&](ir::Builder& b) {
@@ -104,11 +92,11 @@ void Rewrite(ir::Module* module, Op* load, ir::Element to) {
       operands[at] = CastPointers(b, operands[at], to);
       const Value* padding = ir::LoadPtrOp(*load).padding_value();
       for (Value*& operand : operands) {
-        if (operand == padding) operand = Zeros(b, WithElement(b, padding->type(), to));
+        if (operand == padding) operand = Zeros(b, ir::WithElement(b.module(), padding->type(), to));
       }
     }
     std::vector<ir::Type> types = ir::ResultTypesOf(*load);
-    types[0] = WithElement(b, types[0], to);
+    types[0] = ir::WithElement(b.module(), types[0], to);
     Op* made = ir::CreateLike(module, *load, operands, types);
     module->Append(b.block(), made);
     while (const ir::Use* use = load->result(0)->uses()) ir::ReplaceOp(use->owner, made->result(0));

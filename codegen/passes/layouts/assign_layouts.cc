@@ -142,9 +142,7 @@ class Assigner : public LayoutRules {
 
   Value* Remake(Value* v, const Layout* layout) {
     Op* def = v->def();
-    std::vector<Value*> operands;
-    for (int i = 0; i < def->num_operands(); ++i) operands.push_back(def->operand(i));
-    Op* op = ir::CreateLike(module(), *def, operands, ir::ResultTypesOf(*def));
+    Op* op = ir::CreateLike(module(), *def, ir::OperandsOf(*def), ir::ResultTypesOf(*def));
     SetLayout(module(), op->result(0), layout);
     module()->InsertBefore(def->block(), def->next(), op);
     SetOperands(op);

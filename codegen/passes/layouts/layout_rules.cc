@@ -67,13 +67,13 @@ absl::InlinedVector<int, 8> PermutationOf(const Op& op) {
   return {p.begin(), p.end()};
 }
 
-// Of a load or store through pointers; null for others.
 // Sums of 16 bits are atomic in pairs: one alone takes a loop of the memory's (64 f16, one in a thread: 359 us; in pairs as Triton does: 19).
 bool UpdatesHalves(const Op& op) {
   return ir::AtomicRmwOp::Is(&op) && ir::IsFloat(ir::AtomicRmwOp(op).arg()->type().elem()) &&
          ir::MemoryBits(ir::AtomicRmwOp(op).arg()->type().elem()) == 16;
 }
 
+// The pointers of a load, a store or such an update; null: it has none.
 const Value* AddressesOf(const Op& op) {
   if (UpdatesHalves(op)) return ir::AtomicRmwOp(op).pointers();
   if (const auto load = ir::As<ir::LoadPtrOp>(&op)) return load->source();
@@ -403,7 +403,7 @@ const Layout* LayoutRules::ForRepeatedUpdate(const Op& op) {
   return apart != nullptr && apart->registers() < own->RemoveZeroRegisters().registers() ? apart : nullptr;
 }
 
-// A thread has two neighbours or more, though others then have none.
+// A thread has at least two neighbours along the dimension. Other threads may then have no element.
 const Layout* LayoutRules::WithPairs(const Shape& shape, int dim, int vector) {
   const Layout* along = AlongDim(shape, dim, vector);
   const bool has_pairs = along->registers() > 1 && along->bases(In::kRegister)[0] == Mask{1} << along->dim_shift(dim);

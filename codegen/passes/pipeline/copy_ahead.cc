@@ -30,10 +30,11 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
-// Of an operand that threads store for its product, what is loaded comes through shared memory only if it is so many times smaller. Else that memory
-// limits: f16 x int8 of 64 x 128 x 64 takes 474 us, and 393 with what is loaded in registers; 4 bits of 64 x 128 x 64 350 and 431 (H200).
+// Threads store a converted operand for its product. The loaded tile is copied ahead only if it is so many times smaller than that operand: otherwise
+// shared memory is the limit. A 64 x 128 x 64 product of f16 and int8 takes 474 us with copies and 393 with loads to registers; of f16 and 4 bits it
+// takes 350 and 431 (H200).
 constexpr int64_t kLeastWidening = 4;
-constexpr int64_t kLeastRows = 64;  // of such an instruction
+constexpr int64_t kLeastRows = 64;  // of a product whose instruction reads shared memory
 
 constexpr char kNoRows[] =
     "it is not a tile of rank 2 that one weak load brings, through a partition view of a tensor in global memory, with "
@@ -64,7 +65,7 @@ class Loop {
     }
   }
 
-  // Operands, and loads of which others are made, that take the step.
+  // The operands that are copied ahead, and the loaded tiles that other operands are computed from.
   std::vector<ProductOperand> Choose(Trace* trace) {
     std::vector<ProductOperand> chosen;
     absl::flat_hash_set<const Op*> left_out;
@@ -110,7 +111,7 @@ class Loop {
     std::string why;  // it can't be fetched ahead; "": it can
   };
 
-  // Null for what is made of a tile that is read from its stage.
+  // The load of an operand; null if the operand is computed from a tile that comes from a stage.
   static Op* LoadOf(const Op& mma, int i) {
     Op* def = mma.operand(i)->def();
     while (def != nullptr && !def->info()->is_load()) {
@@ -129,7 +130,7 @@ class Loop {
     if (copy.ok()) Decide(module_, load, *copy);
   }
 
-  // What products and others use comes to a stage, from where products take it. The others read it there.
+  // A tile that products and other operations use is copied to a stage. Products take it from there, and the others load it from there.
   void ReadByOthers(const Op* tile) {
     auto* load = const_cast<Op*>(tile);
     const bool done = std::any_of(reads_.begin(), reads_.end(), [&](const auto& r) { return r.first == tile; });
@@ -154,7 +155,7 @@ class Loop {
     for (Candidate* c : takers) c->why = WhyNot(c->operand);
   }
 
-  // The operand is the loaded tile, permuted or not, not what the others read.
+  // Lets the product use the loaded tile itself, permuted or not, in place of the tile that the others load from the stage.
   static void TakeItself(const ProductOperand& operand, const Op* read) {
     Op* user = operand.mma;
     int i = operand.index;
@@ -230,7 +231,7 @@ class Loop {
     return loads_.WhyNot(load);
   }
 
-  // A convert_layout through which all others see the tile.
+  // A convert_layout of the tile, which all users but products take.
   Op* InsertRead(Op* load) {
     Value* tile = load->result(0);
     const ir::Type type = tile->type();
@@ -275,10 +276,11 @@ class Loop {
   Facts facts_;
   absl::flat_hash_map<const Op*, std::string> decided_;  // loads through pointers, and why cp.async can't bring them
   std::vector<Candidate> candidates_;
-  std::vector<std::pair<const Op*, Op*>> reads_;  // of loads that products take, too, by others
+  std::vector<std::pair<const Op*, Op*>>
+      reads_;  // loads that other operations than products use, with their convert_layout
 };
 
-// The product will read what TMA brings, in blocks of which registers hold one.
+// TMA will bring the operands, and the registers of a multiprocessor hold one block.
 bool IsAloneByTma(const Target& target, const std::vector<ProductOperand>& operands, const Op& loop) {
   Op* mma = operands[0].mma;
   const int warps = PreferredWarps(target, *mma);
