@@ -1,6 +1,7 @@
 #include "codegen/gpu/schedule/machine.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,17 @@ Machine::Machine(const ir::Function& function, const Shape& shape) : shape_(shap
     if (gpu::OverlayStagesOp::Is(op)) overlaid = std::max(overlaid, overlay(gpu::OverlayStagesOp(op)).end());
   });
   const int64_t first = std::exchange(free, free + (overlaid + kAlignment - 1) / kAlignment * kAlignment);
+  // So are operands that are stored for one product.
+  const auto operand = [](const ir::Op& op) -> std::optional<Span> {
+    const auto offsets = gpu::StageOperandOp::Is(&op) ? DecisionOf<Decision::kOffsets>(op) : std::nullopt;
+    if (!offsets) return std::nullopt;
+    return Span{(*offsets)[0], BytesOf(op.operand(0)->type())};
+  };
+  int64_t operands = 0;
+  ir::Walk(function.body(), [&](const ir::Op* op) {
+    if (const auto span = operand(*op)) operands = std::max(operands, span->end());
+  });
+  const int64_t first_operand = std::exchange(free, free + (operands + kAlignment - 1) / kAlignment * kAlignment);
   ir::Walk(function.body(), [&](const ir::Op* op) {
     if (gpu::AllocStagesOp::Is(op)) place(op, gpu::AllocStagesOp(op).bytes() * gpu::AllocStagesOp(op).stages());
     if (const auto stages = ir::As<gpu::OverlayStagesOp>(op)) {
@@ -60,7 +72,12 @@ Machine::Machine(const ir::Function& function, const Shape& shape) : shape_(shap
       addresses_[op] = first + span.begin;
       allocations_.emplace_back(Span{first + span.begin, span.bytes}, op);
     }
-    if (gpu::StageOperandOp::Is(op)) place(op, BytesOf(op->operand(0)->type()));
+    if (const auto span = operand(*op)) {
+      addresses_[op] = first_operand + span->begin;
+      allocations_.emplace_back(Span{first_operand + span->begin, span->bytes}, op);
+    } else if (gpu::StageOperandOp::Is(op)) {
+      place(op, BytesOf(op->operand(0)->type()));
+    }
     if (gpu::AllocBarriersOp::Is(op)) place(op, kBarrierBytes * gpu::AllocBarriersOp(op).count());
     if (gpu::AllocTensorMapOp::Is(op)) place(op, kAlignment);
     if (gpu::AllocColumnsOp::Is(op)) place(op, kAlignment);

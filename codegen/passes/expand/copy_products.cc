@@ -4,6 +4,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/expand/copy_role.h"
+#include "codegen/passes/expand/stored_operands.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/mma/staged_mma.h"
@@ -23,23 +24,9 @@ namespace op = ir::ops;
 
 namespace {
 
-// What is written out as operations. A product of the GPU level does not say it.
-constexpr Decision kWrittenOut[] = {Decision::kStagesLhs, Decision::kLhsInRegisters, Decision::kCrossIteration,
-                                    Decision::kOverlaps,  Decision::kTakesTurns,     Decision::kAsync};
-
 constexpr int kGroupsInTurns = 2;
 
 constexpr int64_t kWordBytes = 4, kMostWidenedWords = 16;  // four vectors of 16 bytes
-
-Value* Stored(Builder& b, Value* address, ir::Type type, int swizzle, int dim) {
-  return b
-      .Create(GetGpuOp(GpuOpcode::kStageTile), {{address}}, {type},
-              {{"swizzle", Attr::Int(AttrKind::kInt, swizzle)}, {"dim", Attr::Int(AttrKind::kInt, dim)}})
-      ->result(0);
-}
-
-// Of an operand, which is m x k or k x n, the dimension along which neighbours are neighbours in memory.
-int ContiguousDim(const StagedTile& tile) { return tile.k_major == tile.lhs ? 1 : 0; }
 
 // The operation of the loop's body that is or holds this one.
 const Op* InBody(const Op* op, const Op& loop) {
@@ -54,13 +41,7 @@ const Op* InBody(const Op* op, const Op& loop) {
 // In each thread.
 ir::Type CopyRole::WordsType(Builder& b, int64_t words) const {
   const int64_t all = words * schedule_.threads();
-  return WithLayout(b, ir::Elem::kI32, {all}, Layout::Blocked({all}, {words}, {32}, {schedule_.num_warps}, {0}));
-}
-
-ir::Type CopyRole::WithLayout(Builder& b, ir::Elem elem, absl::Span<const int64_t> shape, const Layout& layout) const {
-  ir::TypeData data = *b.types().Tile(ir::Element::Number(elem), shape).data();
-  data.encoding = layouts_->Intern(layout);
-  return b.types().Intern(std::move(data));
+  return TypeIn(b, layouts(), ir::Elem::kI32, {all}, Layout::Blocked({all}, {words}, {32}, {schedule_.num_warps}, {0}));
 }
 
 // Left operands that the loop does not change.
@@ -86,7 +67,7 @@ void CopyRole::StageInvariants(Builder& b) {
     const auto steps = DecisionOf<Decision::kLhsInRegisters>(*mma).value_or(0);
     if (steps == 0) continue;
     Invariant& lhs = frame_->invariants.at(mma);
-    Value* stored = Stored(b, lhs.address, mma->operand(0)->type(), StagedLhs(mma->operand(0)->type()).swizzle, 1);
+    Value* stored = StageTileAt(b, lhs.address, mma->operand(0)->type(), StagedLhs(mma->operand(0)->type()).swizzle, 1);
     Op* words = b.Create(GetGpuOp(GpuOpcode::kFragmentWords), {{stored}}, {WordsType(b, WordsOfLhs(*mma))});
     DecideFragments(b.module(), words, *mma);
     Decide<Decision::kLhsInRegisters>(b.module(), words, steps);
@@ -101,13 +82,7 @@ Value* CopyRole::InStage(Builder& b, const Value* operand, Value* stage, const R
   if (stages().by_threads) return StoredForProduct(b, i, stage);
   Value* address =
       of_frame().stage.widens_apart(i) ? AddressOf(b, wide(), widened.stage, i) : AddressOf(b, of_frame(), stage, i);
-  return StoredAs(b, address, operand->type(), tile);
-}
-
-Value* CopyRole::StoredAs(Builder& b, Value* address, ir::Type type, const StagedTile& tile) {
-  Value* stored = Stored(b, address, type, tile.swizzle, ContiguousDim(tile));
-  if (tile.turned > 0) Decide<Decision::kRowRotation>(b.module(), stored->def(), {tile.turned});
-  return stored;
+  return StageTileAt(b, address, operand->type(), tile);
 }
 
 // The same as it was loaded, in the stage of this iteration. Threads widen it in this layout.
@@ -118,9 +93,9 @@ Value* CopyRole::AsLoaded(Builder& b, size_t i) {
   of_operand.contiguous = ContiguousDim(tile);
   of_operand.other = 1 - of_operand.contiguous;
   const Layout layout = WideningLayout(of_operand, type.shape(), schedule_.num_warps);
-  return Stored(b, AddressOf(b, of_frame(), frame_->at.stage, i),
-                WithLayout(b, tile.load->result(0)->type().elem(), type.shape(), layout), tile.AsLoaded().swizzle,
-                of_operand.contiguous);
+  return StageTileAt(b, AddressOf(b, of_frame(), frame_->at.stage, i),
+                     TypeIn(b, layouts(), tile.load->result(0)->type().elem(), type.shape(), layout),
+                     tile.AsLoaded().swizzle, of_operand.contiguous);
 }
 
 Value* CopyRole::WidenLoad(Builder& b, size_t i) {
@@ -143,22 +118,9 @@ Value* CopyRole::Operand(Builder& b, const Op& mma, int i) {
   const auto it = i == 0 ? frame_->invariants.find(&mma) : frame_->invariants.end();
   if (it == frame_->invariants.end()) return Of(mma.operand(i));
   const ir::Type type = mma.operand(i)->type();
-  Value* stored = Stored(b, it->second.address, type, StagedLhs(type).swizzle, 1);
+  Value* stored = StageTileAt(b, it->second.address, type, StagedLhs(type).swizzle, 1);
   if (it->second.words == nullptr) return stored;
   return b.Create(GetGpuOp(GpuOpcode::kHeldWords), {{stored}, {it->second.words}}, {type})->result(0);
-}
-
-Op* CopyRole::CopyProduct(Builder& b, const Op& mma, const Values& operands, bool async) {
-  Op* copy = ir::CreateLike(b.module(), mma, operands, ir::ResultTypesOf(mma));
-  copy->DropAnnotations();
-  for (const ir::Annotation* a = mma.annotations(); a != nullptr; a = a->next) {
-    const auto is = [&](Decision d) { return &InfoOf(d) == a->info; };
-    if (std::none_of(std::begin(kWrittenOut), std::end(kWrittenOut), is))
-      b.module()->Annotate(copy, *a->info, a->value);
-  }
-  if (async) Decide<Decision::kAsync>(b.module(), copy, true);
-  b.module()->Append(b.block(), copy);
-  return copy;
 }
 
 Values CopyRole::AwaitProducts(Builder& b, int64_t pending, const Values& sums) {

@@ -83,7 +83,7 @@ class CopyRole : public RoleCopy {
  public:
   CopyRole(const std::vector<FetchRing>& rings, const std::vector<CopyStages>& stages, const ColumnMemory& columns,
            const Schedule& schedule, LayoutTable* layouts, const ir::Function& function)
-      : RoleCopy(rings, function), stages_(stages), columns_(columns), schedule_(schedule), layouts_(layouts) {}
+      : RoleCopy(rings, function, layouts), stages_(stages), columns_(columns), schedule_(schedule) {}
 
  protected:
   bool Runs(const ir::Op& op) const override { return !IsGpuOp(&op, GpuOpcode::kKernel); }
@@ -209,11 +209,8 @@ class CopyRole : public RoleCopy {
   // Products (copy_products.cc).
   void StageInvariants(ir::Builder& b);
   ir::Value* InStage(ir::Builder& b, const ir::Value* operand, ir::Value* stage, const RingPosition& widened);
-  // How the tile is stored, at this address.
-  ir::Value* StoredAs(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
   bool ReadsWide(const ir::Op& mma) const;
   ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
-  ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
   ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
   // The sums of a product that has ended, where a branch hands them on.
   ir::Value* Ended(ir::Builder& b, const ir::Op& mma, ir::Value* sums);
@@ -234,7 +231,6 @@ class CopyRole : public RoleCopy {
 
   // Right operands that the loop makes (stored_operands.cc).
   ir::Value* StoreRhs(ir::Builder& b, const ir::Op& mma);
-  ir::Value* Turned(ir::Builder& b, ir::Value* v);
 
   // Products into tensor memory (column_products.cc).
   ir::Value* StoreLhs(ir::Builder& b, const ir::Op& mma);
@@ -248,12 +244,10 @@ class CopyRole : public RoleCopy {
   void Turn(ir::Builder& b, GpuOpcode code, int group);
   void Turn(ir::Builder& b, GpuOpcode code);
   ir::Type WordsType(ir::Builder& b, int64_t words) const;
-  ir::Type WithLayout(ir::Builder& b, ir::Elem elem, absl::Span<const int64_t> shape, const Layout& layout) const;
 
   const std::vector<CopyStages>& stages_;
   const ColumnMemory& columns_;
   const Schedule& schedule_;
-  LayoutTable* const layouts_;
   Frame* frame_ = nullptr;
 };
 

@@ -23,11 +23,17 @@ std::vector<const Op*> CopiesToExpand(const ir::Function& function) {
   return copies;
 }
 
+bool AnyStoresOperands(const ir::Function& function) {
+  bool any = false;
+  ir::Walk(function.body(), [&](const Op* op) { any = any || HasOperandsStored(*op); });
+  return any;
+}
+
 }  // namespace
 
 absl::Status ExpandCopies(Program& p) {
   const std::vector<const Op*> copies = CopiesToExpand(*p.function);
-  if (copies.empty()) return absl::OkStatus();
+  if (copies.empty() && !AnyStoresOperands(*p.function)) return absl::OkStatus();
   const Schedule schedule = *ScheduleOf(*p.function);
   ReplaceBody(p.function, [&](Builder& b) {
     std::vector<FetchRing> rings;

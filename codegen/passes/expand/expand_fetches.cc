@@ -29,7 +29,8 @@ bool Any(const ir::Function& f, const std::function<bool(const Op&)>& is) {
 
 class Expander {
  public:
-  Expander(ir::Function* function, Builder& b) : function_(function), schedule_(*ScheduleOf(*function)), b_(b) {}
+  Expander(ir::Function* function, LayoutTable* layouts, Builder& b)
+      : function_(function), layouts_(layouts), schedule_(*ScheduleOf(*function)), b_(b) {}
 
   void Run() {
     // Descriptors are on their way from the first instructions on.
@@ -47,7 +48,7 @@ class Expander {
     EmitEntry();
     ProducerRole producer(rings, *function_);
     EmitProducer(producer);
-    WorkerRole workers(rings, *function_);
+    WorkerRole workers(rings, *function_, layouts_);
     EmitWorkers(workers, [] {});
   }
 
@@ -138,6 +139,7 @@ class Expander {
   }
 
   ir::Function* function_;
+  LayoutTable* const layouts_;
   const Schedule schedule_;
   Builder& b_;
   bool in_columns_ = false;
@@ -146,7 +148,8 @@ class Expander {
 }  // namespace
 
 absl::Status ExpandFetches(Program& p) {
-  if (ScheduleOf(*p.function)->producer) ReplaceBody(p.function, [&](Builder& b) { Expander(p.function, b).Run(); });
+  if (ScheduleOf(*p.function)->producer)
+    ReplaceBody(p.function, [&](Builder& b) { Expander(p.function, &p.layouts, b).Run(); });
   return absl::OkStatus();
 }
 

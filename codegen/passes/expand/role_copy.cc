@@ -1,6 +1,11 @@
 #include "codegen/passes/expand/role_copy.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "codegen/gpu/ops.h"
+#include "codegen/plan/mma/staged_mma.h"
+#include "codegen/target/decisions.h"
 #include "ir/loops.h"
 
 namespace tile::codegen {
@@ -12,6 +17,10 @@ using ir::Value;
 using ir::ops::Values;
 
 namespace {
+
+// What is written out as operations.
+constexpr Decision kWrittenOut[] = {Decision::kStagesLhs, Decision::kLhsInRegisters, Decision::kCrossIteration,
+                                    Decision::kOverlaps,  Decision::kTakesTurns,     Decision::kAsync};
 
 bool IsControl(const Op& op) { return ir::ForOp::Is(&op) || ir::LoopOp::Is(&op) || ir::IfOp::Is(&op); }
 
@@ -26,7 +35,8 @@ std::vector<uint32_t> EndsOf(const Op& op, size_t operands) {
 
 }  // namespace
 
-RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function) : rings_(rings) {
+RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function, LayoutTable* layouts)
+    : rings_(rings), layouts_(layouts) {
   ir::Walk(function.body(), [&](const Op* op) {
     for (size_t i = 0; i < rings_.size(); ++i) {
       if (rings_[i].fetch != op) continue;
@@ -99,7 +109,21 @@ void RoleCopy::CopyBlock(Builder& b, const Block& from) {
   }
 }
 
+Op* RoleCopy::CopyProduct(Builder& b, const Op& mma, const Values& operands, bool async) {
+  Op* copy = ir::CreateLike(b.module(), mma, operands, ir::ResultTypesOf(mma));
+  copy->DropAnnotations();
+  for (const ir::Annotation* a = mma.annotations(); a != nullptr; a = a->next) {
+    const auto is = [&](Decision d) { return &InfoOf(d) == a->info; };
+    if (std::none_of(std::begin(kWrittenOut), std::end(kWrittenOut), is))
+      b.module()->Annotate(copy, *a->info, a->value);
+  }
+  if (async) Decide<Decision::kAsync>(b.module(), copy, true);
+  b.module()->Append(b.block(), copy);
+  return copy;
+}
+
 void RoleCopy::CopyOther(Builder& b, const Op& op) {
+  if (HasOperandsStored(op)) return MultiplyStored(b, op);
   b.module()->Append(b.block(), ir::CopyOp(b.module(), op, &values_));
 }
 

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "codegen/passes/expand/fetch_ring.h"
+#include "codegen/plan/tile_layout.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
 
@@ -22,7 +23,8 @@ namespace tile::codegen {
 
 class RoleCopy {
  public:
-  RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function);
+  // `layouts`: of the program; null for a role that multiplies nothing.
+  RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function, LayoutTable* layouts = nullptr);
   virtual ~RoleCopy() = default;
 
   // The positions with which the role begins.
@@ -61,6 +63,12 @@ class RoleCopy {
   // Before the loop: the descriptors that the kernel makes itself, unless they are those of these tensors. In one warp.
   void MakeTensorMaps(ir::Builder& b, size_t ring);
 
+  // The product with these operands, without what was decided about it and is written out as operations.
+  ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
+  // A product whose operands are stored where it stands (stored_operands.cc).
+  void MultiplyStored(ir::Builder& b, const ir::Op& mma);
+
+  LayoutTable* layouts() const { return layouts_; }
   const FetchRing& ring(size_t i) const { return rings_[i]; }
   ir::Value* Of(ir::Value* v) const;
   ir::ops::Values Of(absl::Span<ir::Value* const> values) const;
@@ -83,6 +91,7 @@ class RoleCopy {
   absl::flat_hash_map<const ir::Op*, Rings> rings_in_;        // of control flow
   absl::flat_hash_map<const ir::Op*, size_t> ring_of_fetch_;  // by the fetch_ahead, and the loop around it
   std::vector<RingPosition> positions_;
+  LayoutTable* const layouts_;
   ir::ValueMap values_;
 };
 

@@ -1,4 +1,4 @@
-// Right operands that the loop makes, of products that read them in shared memory. Before and after, in a loop whose threads copy the left one:
+// Right operands that a loop makes, of products that read them in shared memory. Before and after, in a loop whose threads copy the left one:
 //
 //   %w = load_ptr_tko weak …                       wait_copies …, worker_barrier
 //   %y = itof %w                                   %y = itof %w
@@ -8,15 +8,29 @@
 //
 // A product is awaited within its iteration. The next iteration begins with a barrier, so its store comes behind the product. Iterations have no such
 // barrier where TMA copies: there one precedes the store. All products of an iteration that take the operand read one place.
+//
+// Products for which nothing is brought ahead (HasOperandsStored) store what they read where they stand. They use one memory in turn, and a barrier
+// keeps them apart:
+//
+//   %s = mmaf %x, %y, %acc                         worker_barrier
+//                                                  %xt = stage_operand %x {offsets = [0]}
+//                                                  %yt = stage_operand %y {offsets = [8192]}
+//                                                  fence_proxy_async, worker_barrier
+//                                                  %s = mmaf <stage_tile %xt>, <stage_tile %yt>, %acc
+#include "codegen/passes/expand/stored_operands.h"
+
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "codegen/passes/expand/copy_role.h"
 #include "codegen/plan/mma/staged_mma.h"
+#include "codegen/target/decisions.h"
 
 namespace tile::codegen {
 
 using ir::Attr;
+using ir::AttrKind;
 using ir::Builder;
 using ir::Op;
 using ir::Value;
@@ -30,32 +44,88 @@ bool GoesDown(const Layout& layout) {
   return layout.registers() > 1 && layout.bases(In::kRegister)[0] == uint64_t{1} << layout.dim_shift(0);
 }
 
-}  // namespace
-
-Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
-  Value* rhs = Of(mma.operand(1));
-  const ir::Type type = rhs->type();
-  StagedTile tile = StoredRhs(type);
-  tile.k_major = GoesDown(*LayoutOf(type));
-  tile.swizzle = static_cast<int>(std::min(kMostRowBytes, (tile.k_major ? tile.k : tile.mn) * tile.element_bits / 8));
-  Value*& address = frame_->stored[rhs];
-  if (address == nullptr) {
-    if (!stages().by_threads) Plain(b, GpuOpcode::kWorkerBarrier);
-    Value* rows = tile.k_major ? Turned(b, rhs) : rhs;
-    address = Named("rhs", b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{rows}}, {I32(b)})->result(0));
-    Plain(b, GpuOpcode::kFenceProxyAsync);
-    Plain(b, GpuOpcode::kWorkerBarrier);
-  }
-  return StoredAs(b, address, type, tile);
-}
-
 // Its dimensions in the other order; no element moves.
-Value* CopyRole::Turned(Builder& b, Value* v) {
+Value* Turned(Builder& b, LayoutTable* layouts, Value* v) {
   const absl::Span<const int64_t> shape = v->type().shape();
-  const ir::Type type = WithLayout(b, v->type().elem(), {shape[1], shape[0]}, LayoutOf(v->type())->Permute({1, 0}));
+  const ir::Type type =
+      TypeIn(b, layouts, v->type().elem(), {shape[1], shape[0]}, LayoutOf(v->type())->Permute({1, 0}));
   const std::vector<int64_t> order = {1, 0};
   const Attr permutation = Attr::Ints(b.module()->arena().Copy(absl::MakeConstSpan(order)));
   return b.Create(ir::Opcode::kPermute, {{v}}, {type}, {{"permutation", permutation}})->result(0);
+}
+
+}  // namespace
+
+int ContiguousDim(const StagedTile& tile) { return tile.k_major == tile.lhs ? 1 : 0; }
+
+ir::Type TypeIn(Builder& b, LayoutTable* layouts, ir::Elem elem, absl::Span<const int64_t> shape,
+                const Layout& layout) {
+  ir::TypeData data = *b.types().Tile(ir::Element::Number(elem), shape).data();
+  data.encoding = layouts->Intern(layout);
+  return b.types().Intern(std::move(data));
+}
+
+Value* StageTileAt(Builder& b, Value* address, ir::Type type, int swizzle, int dim) {
+  return b
+      .Create(GetGpuOp(GpuOpcode::kStageTile), {{address}}, {type},
+              {{"swizzle", Attr::Int(AttrKind::kInt, swizzle)}, {"dim", Attr::Int(AttrKind::kInt, dim)}})
+      ->result(0);
+}
+
+Value* StageTileAt(Builder& b, Value* address, ir::Type type, const StagedTile& tile) {
+  Value* stored = StageTileAt(b, address, type, tile.swizzle, ContiguousDim(tile));
+  if (tile.turned > 0) Decide<Decision::kRowRotation>(b.module(), stored->def(), {tile.turned});
+  return stored;
+}
+
+StagedTile RhsAsHeld(ir::Type rhs) {
+  StagedTile tile = StoredRhs(rhs);
+  tile.k_major = GoesDown(*LayoutOf(rhs));
+  tile.swizzle = static_cast<int>(std::min(kMostRowBytes, (tile.k_major ? tile.k : tile.mn) * tile.element_bits / 8));
+  return tile;
+}
+
+Value* StageRhs(Builder& b, LayoutTable* layouts, Value* rhs, const StagedTile& tile) {
+  Value* rows = tile.k_major ? Turned(b, layouts, rhs) : rhs;
+  return Named("rhs", b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{rows}}, {I32(b)})->result(0));
+}
+
+Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
+  Value* rhs = Of(mma.operand(1));
+  const StagedTile tile = RhsAsHeld(rhs->type());
+  Value*& address = frame_->stored[rhs];
+  if (address == nullptr) {
+    if (!stages().by_threads) Plain(b, GpuOpcode::kWorkerBarrier);
+    address = StageRhs(b, layouts(), rhs, tile);
+    Plain(b, GpuOpcode::kFenceProxyAsync);
+    Plain(b, GpuOpcode::kWorkerBarrier);
+  }
+  return StageTileAt(b, address, rhs->type(), tile);
+}
+
+void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
+  ir::ops::Values operands = Of(ir::OperandsOf(mma));
+  // Those of the product before may still be read.
+  Plain(b, GpuOpcode::kWorkerBarrier);
+  ir::ops::Values addresses;
+  std::vector<StagedTile> tiles;
+  const std::vector<StoredOperand> all = StoredOperandsOf(mma);
+  for (const StoredOperand& stored : all) {
+    Value* v = operands[static_cast<size_t>(stored.index)];
+    tiles.push_back(stored.index == 1 ? RhsAsHeld(v->type()) : stored.tile);
+    Value* address = stored.index == 1
+                         ? StageRhs(b, layouts(), v, tiles.back())
+                         : Named("lhs", b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{v}}, {I32(b)})->result(0));
+    Decide<Decision::kOffsets>(b.module(), address->def(), {stored.offset});
+    addresses.push_back(address);
+  }
+  Plain(b, GpuOpcode::kFenceProxyAsync);
+  Plain(b, GpuOpcode::kWorkerBarrier);
+  for (size_t i = 0; i < all.size(); ++i) {
+    Value*& v = operands[static_cast<size_t>(all[i].index)];
+    v = StageTileAt(b, addresses[i], v->type(), tiles[i]);
+  }
+  Set(mma.result(0), CopyProduct(b, mma, operands, /*async=*/false)->result(0));
 }
 
 }  // namespace tile::codegen

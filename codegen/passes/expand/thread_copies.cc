@@ -33,6 +33,7 @@
 #include "codegen/analysis/all_iterations.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/expand/copy_role.h"
+#include "codegen/passes/expand/stored_operands.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/staging/pointer_copy.h"
@@ -92,12 +93,6 @@ bool ReadsStages(const Op& copy) {
 // Result i has the type that its product wants where it is in shared memory.
 bool ConvertsInPlace(const Op& copy, const StagedTile& tile, int i) {
   return tile.element_bits != 32 || KindOf(*copy.result(i)->uses()->owner).operands() != OperandsBy::kFragments;
-}
-
-ir::Type WithElement(Builder& b, ir::Type type, ir::Element element) {
-  ir::TypeData data = *type.data();
-  data.element = element;
-  return b.types().Intern(std::move(data));
 }
 
 }  // namespace
@@ -177,11 +172,12 @@ Value* CopyRole::PlaceOf(Builder& b, size_t i, Value* at) {
   if (pieces > 1) {
     std::vector<int64_t> shape(type.shape().begin(), type.shape().end());
     shape[static_cast<size_t>(dim)] /= pieces;
-    type = WithLayout(b, type.elem(), shape, CopyLayout(shape, dim, 1 - dim, tile.element_bits, schedule_.num_warps));
+    type = TypeIn(b, layouts(), type.elem(), shape,
+                  CopyLayout(shape, dim, 1 - dim, tile.element_bits, schedule_.num_warps));
   }
   if (tile.rounded != nullptr && !ConvertsInPlace(copy, tile, static_cast<int>(i)))
-    type = WithElement(b, type, tile.load->result(0)->type().element());
-  return StoredAs(b, AddressOf(b, of_frame(), at, i), type, tile);
+    type = ir::WithElement(b.module(), type, tile.load->result(0)->type().element());
+  return StageTileAt(b, AddressOf(b, of_frame(), at, i), type, tile);
 }
 
 // The same for its product.
@@ -309,10 +305,11 @@ void CopyRole::ConvertTile(Builder& b, size_t i) {
   const StagedTile& tile = of_frame().stage.tiles[i];
   const ir::Type type = of_frame().fetch->result(static_cast<int>(i))->type();
   Value* address = AddressOf(b, of_frame(), frame_->at.stage, i);
-  Value* from = StoredAs(b, address, WithElement(b, type, tile.load->result(0)->type().element()), tile);
+  Value* from =
+      StageTileAt(b, address, ir::WithElement(b.module(), type, tile.load->result(0)->type().element()), tile);
   Op* converted = ir::CreateLike(b.module(), *tile.rounded, {from}, {type});
   b.module()->Append(b.block(), converted);
-  b.Create(GetGpuOp(GpuOpcode::kConvertCopied), {{converted->result(0), StoredAs(b, address, type, tile)}}, {});
+  b.Create(GetGpuOp(GpuOpcode::kConvertCopied), {{converted->result(0), StageTileAt(b, address, type, tile)}}, {});
 }
 
 // The copies of all threads to this iteration's stage have come. tcgen05 sees those of a thread behind its fence.

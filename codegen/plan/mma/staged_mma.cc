@@ -13,6 +13,8 @@
 namespace tile::codegen {
 namespace {
 
+constexpr int64_t kSwizzled = 1024;  // alignment of any swizzled tile
+
 const StagedMmaKind* AsStaged(const MmaKind* kind) {
   return kind != nullptr && kind->reads_stages() ? static_cast<const StagedMmaKind*>(kind) : nullptr;
 }
@@ -39,6 +41,14 @@ std::optional<StagedTile> StagedRhs(const ir::Op& mma) {
   return StoresRhs(mma) ? std::optional(StoredRhs(mma.operand(1)->type())) : std::nullopt;
 }
 
+// Of a product for which threads store operands. ptxas 13.0 overwrites fragments that live longer than one product.
+bool StoresLhs(const ir::Op& mma) {
+  for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
+    if (use->owner != &mma && IsProduct(*use->owner)) return true;
+  }
+  return !IsInvariant(mma, 0) && IsMadeOfLoads(*mma.operand(0), *mma.block());
+}
+
 bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
 
 }  // namespace
@@ -48,12 +58,15 @@ Layout StagedMmaPlan::FirstLayout() const { return kind->FirstLayoutOf(*this); }
 
 bool StagedMmaKind::Choose(const Target& target, int num_warps, ir::Module* module, ir::Op* mma) const {
   const bool fetched = FetchOf(*mma) != nullptr;
+  const bool stored = MayStoreOperands(*mma);
   const std::optional<StagedMmaPlan> plan =
-      fetched ? PlanFetched(target, num_warps, *mma, *StagedOperandOf(*mma, 0), *StagedOperandOf(*mma, 1))
-              : PlanCopied(target, num_warps, *mma);
+      fetched  ? PlanFetched(target, num_warps, *mma, *StagedOperandOf(*mma, 0), *StagedOperandOf(*mma, 1))
+      : stored ? PlanStored(target, num_warps, *mma)
+               : PlanCopied(target, num_warps, *mma);
   if (!plan || plan->kind != this) return false;
   Decide(module, mma, *plan);
-  if (!fetched && StagesLhs(target, num_warps, *mma)) codegen::Decide<Decision::kStagesLhs>(module, mma, true);
+  if (stored ? StoresLhs(*mma) : !fetched && StagesLhs(target, num_warps, *mma))
+    codegen::Decide<Decision::kStagesLhs>(module, mma, true);
   return true;
 }
 
@@ -173,6 +186,36 @@ StagedTile StoredRhs(ir::Type rhs) {
   t.lhs = t.k_major = false;
   std::swap(t.mn, t.k);
   return t;
+}
+
+bool MayStoreOperands(const ir::Op& mma) {
+  if (!IsProduct(mma) || StageTileOf(mma.operand(1)) != nullptr) return false;
+  for (int i = 0; i < 2; ++i) {
+    const ir::Type type = mma.operand(i)->type();
+    if (type.rank() != 2 || ir::MemoryBits(type.elem()) != 16) return false;
+  }
+  for (const ir::Op* loop = mma.parent(); loop != nullptr; loop = loop->parent()) {
+    if (ir::ForOp::Is(loop) && (CopyIn(*loop) != nullptr || FetchIn(*loop) != nullptr)) return false;
+  }
+  return true;
+}
+
+std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma) {
+  const StagedMmaKind* kind = CopiedKindOn(target);
+  if (kind == nullptr || kind->through_columns() || !MayStoreOperands(mma)) return std::nullopt;
+  const StagedTile a = StagedLhs(mma), b = StoredRhs(mma.operand(1)->type());
+  return kind->Plan(target, num_warps, mma, StoresLhs(mma) ? &a : nullptr, b, false);
+}
+
+bool HasOperandsStored(const ir::Op& mma) { return MayStoreOperands(mma) && KindOf(mma).reads_stages(); }
+
+std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma) {
+  std::vector<StoredOperand> stored;
+  if (DecisionOf<Decision::kStagesLhs>(mma)) stored.push_back({0, StagedLhs(mma), 0});
+  StoredOperand rhs = {1, StoredRhs(mma.operand(1)->type()), 0};
+  if (!stored.empty()) rhs.offset = (stored[0].tile.bytes() + kSwizzled - 1) / kSwizzled * kSwizzled;
+  stored.push_back(rhs);
+  return stored;
 }
 
 int64_t WordsOfLhs(const ir::Op& mma) {

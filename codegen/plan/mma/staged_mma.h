@@ -106,6 +106,20 @@ StagedTile StagedLhs(ir::Type lhs);
 bool StoresRhs(const ir::Op& mma);
 // How it lies there: in rows, as the left operand would.
 StagedTile StoredRhs(ir::Type rhs);
+// Nothing is brought ahead for the product, nor for another one of a loop around it, and its operands have 16 bits: an instruction that reads stages can
+// have what threads store for it, where it stands. So are products outside of loops, and those of which a loop makes both operands.
+bool MayStoreOperands(const ir::Op& mma);
+// There is a plan for such a product: the right operand comes from shared memory, the left one, too, unless it follows from other products.
+std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma);
+// It was decided so.
+bool HasOperandsStored(const ir::Op& mma);
+// Which of them threads store, how they lie if rows go along dimension 1, and where in the memory that all such products use one after the other.
+struct StoredOperand {
+  int index = 0;
+  StagedTile tile;
+  int64_t offset = 0;
+};
+std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma);
 // Words of 32 bits that a thread gives to the product as its left operand in registers.
 int64_t WordsOfLhs(const ir::Op& mma);
 // A fragment_words is for products like this one; how it distributes its operand.

@@ -105,7 +105,7 @@ Layout InProduct(Layout layout, bool swapped) { return swapped ? layout.Permute(
 // Where each operand of the product lies, once the instruction is decided; "" if it can read it there.
 std::string OperandFault(const Instruction& in, const Roles& roles, const ir::Op& mma) {
   const auto in_stage = [&](int i) { return IsFetch(mma.operand(i)->def()) || StageTileOf(mma.operand(i)) != nullptr; };
-  if ((!in_stage(1) && !StoresRhs(mma)) || (!in_stage(0) && (roles.swapped || roles.held)))
+  if ((!in_stage(1) && !StoresRhs(mma) && !MayStoreOperands(mma)) || (!in_stage(0) && (roles.swapped || roles.held)))
     return "what wgmma reads from a stage does not lie in one";
   if (in.transposes) return roles.swapped || roles.held ? "wgmma reads these types in any order" : "";
   const auto operand = [&](int i) -> std::optional<LoadedOperand> {

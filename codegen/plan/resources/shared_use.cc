@@ -123,7 +123,12 @@ class Accountant {
       account_.Reserve(kAddressBytes, kAddressBytes);
     } else if (const auto operand = ir::As<gpu::StageOperandOp>(&op)) {
       const Value* v = operand->source();
-      account_.ReserveKept(v, op.block(), static_cast<uint64_t>(StagedLhs(v->type()).bytes()), kSwizzled);
+      const auto bytes = static_cast<uint64_t>(StagedLhs(v->type()).bytes());
+      if (const auto offsets = DecisionOf<Decision::kOffsets>(op)) {
+        account_.ReserveOperand(static_cast<uint64_t>((*offsets)[0]), bytes);
+      } else {
+        account_.ReserveKept(v, op.block(), bytes, kSwizzled);
+      }
     } else if (const auto words = ir::As<gpu::FragmentWordsOp>(&op)) {
       const Value* v = words->source();
       if (StageTileOf(v) == nullptr) Exchange(LayoutOrScalar(v), LhsFragments(op), v);
@@ -248,9 +253,13 @@ class Accountant {
 
   void Product(const Op& op) {
     if (FetchOf(op) != nullptr || ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return;
-    // One that the iteration makes, and that the product reads from memory.
-    if (DecisionOf<Decision::kStagesLhs>(op) && !IsInvariant(op, 0))
+    if (HasOperandsStored(op)) {
+      for (const StoredOperand& stored : StoredOperandsOf(op))
+        account_.ReserveOperand(static_cast<uint64_t>(stored.offset), static_cast<uint64_t>(stored.tile.bytes()));
+    } else if (DecisionOf<Decision::kStagesLhs>(op) && !IsInvariant(op, 0)) {
+      // One that the iteration makes, and that the product reads from memory.
       account_.ReserveKept(op.operand(0), op.block(), static_cast<uint64_t>(StagedLhs(op).bytes()), kSwizzled);
+    }
     switch (KindOf(op).operands()) {
       case OperandsBy::kStages: return ExchangeOperands(op);
       case OperandsBy::kFragments: return ProductOfFragments(op);

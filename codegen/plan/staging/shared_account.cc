@@ -74,6 +74,12 @@ void SharedAccount::ReserveKept(const ir::Value* v, const ir::Block* of_loops, u
   if (user_ != nullptr) places_[user_] = {it->second, bytes, is_new};
 }
 
+void SharedAccount::ReserveOperand(uint64_t offset, uint64_t bytes) {
+  if (user_ != nullptr) operand_places_[user_] = {offset, bytes};
+  operand_bytes_ = std::max(operand_bytes_, offset + bytes);
+  if (bytes > operand_user_.bytes && user_ != nullptr) operand_user_ = {user_, bytes, "for an operand"};
+}
+
 void SharedAccount::ReserveStages(const ir::Op& user, uint64_t bytes) {
   ring_places_[&user] = {ring_bytes_, bytes};
   ring_bytes_ += bytes;
@@ -121,7 +127,7 @@ uint64_t SharedAccount::bytes() const {
 uint64_t SharedAccount::Left() const {
   const bool beside = scratch_beside_rings_ || RingInUse();
   // Rings begin at a multiple of their alignment, which may leave a gap before them.
-  const uint64_t used = reserved_bytes_ + kRingAlignment + (beside ? ring_bytes_ : 0);
+  const uint64_t used = reserved_bytes_ + operand_bytes_ + kRingAlignment + (beside ? ring_bytes_ : 0);
   return target_.shared_bytes > used ? target_.shared_bytes - used : 0;
 }
 
@@ -131,6 +137,11 @@ uint64_t SharedAccount::Room() const {
 }
 
 void SharedAccount::Close() {
+  if (!operand_places_.empty()) {
+    const uint64_t begin = Find(operand_bytes_, kRingAlignment);
+    for (const auto& [op, place] : operand_places_) places_[op] = {begin + place.at, place.bytes};
+    operand_places_.clear();
+  }
   reserved_bytes_ = (reserved_bytes_ + alignment() - 1) / alignment() * alignment();
   for (const auto& [op, place] : ring_places_) places_[op] = {ring_begin() + place.at, place.bytes};
   ring_places_.clear();
@@ -142,6 +153,7 @@ absl::Status SharedAccount::Check(const ir::Function& function) const {
   std::vector<User> users = users_;
   if (scratch_user_.op != nullptr) users.push_back(scratch_user_);
   if (ring_user_.op != nullptr) users.push_back(ring_user_);
+  if (operand_user_.op != nullptr) users.push_back(operand_user_);
   // The largest first; of equal ones the first in the text.
   std::stable_sort(users.begin(), users.end(), [](const User& a, const User& b) { return a.bytes > b.bytes; });
   std::string where = source.Where(function.loc, function.pos), who;

@@ -51,6 +51,9 @@ class SharedAccount {
   uint64_t Reserve(uint64_t bytes, uint64_t alignment);
   // Bytes in which a value lies for the loops of a block: the first of them that asks stores it there.
   void ReserveKept(const ir::Value* v, const ir::Block* of_loops, uint64_t bytes, uint64_t alignment);
+  // Bytes for an operand that threads store for one product. Such products use the same memory one after the other; the operand begins so many bytes
+  // behind the begin of it.
+  void ReserveOperand(uint64_t offset, uint64_t bytes);
   // The stages of a loop that fetches ahead, on behalf of this operation.
   void ReserveStages(const ir::Op& user, uint64_t bytes);
   // The same for loops whose threads copy ahead, in functions without the other kind: they all use the same memory, each as long as it
@@ -72,7 +75,7 @@ class SharedAccount {
   void Close();
   uint64_t ring_begin() const { return reserved_bytes_; }
   uint64_t scratch_begin() const { return reserved_bytes_ + (scratch_beside_rings_ ? ring_bytes_ : 0); }
-  uint64_t alignment() const { return ring_bytes_ > 0 ? kRingAlignment : kAlignment; }
+  uint64_t alignment() const { return ring_bytes_ + operand_bytes_ > 0 ? kRingAlignment : kAlignment; }
   uint64_t scratch_bytes() const { return scratch_bytes_; }
   uint64_t bytes() const;  // of all
   // What an operation has for itself: where that begins, counted from the begin of all. Null: it has nothing.
@@ -113,12 +116,13 @@ class SharedAccount {
   bool copies_claimed_ = false;        // by a loop whose threads copy ahead
   absl::flat_hash_set<const ir::Op*> claimed_again_;
   absl::flat_hash_map<const ir::Op*, Place> places_,
-      ring_places_;  // the latter count from the begin of rings, until Close
+      ring_places_,     // count from the begin of rings, until Close
+      operand_places_;  // count from the begin of operands, until Close
   std::vector<Gap> gaps_;
-  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0;
+  uint64_t reserved_bytes_ = 0, scratch_bytes_ = 0, ring_bytes_ = 0, operand_bytes_ = 0;
   const ir::Op* user_ = nullptr;
   std::vector<User> users_;  // of what is reserved for one alone
-  User scratch_user_, ring_user_;
+  User scratch_user_, ring_user_, operand_user_;
 };
 
 }  // namespace tile::codegen

@@ -1,0 +1,32 @@
+// Operands of products that threads store to shared memory, where an instruction reads them.
+//
+//   StagedTile tile = RhsAsHeld(rhs->type());
+//   Value* at = StageRhs(b, layouts, rhs, tile);         // a stage_operand: its address
+//   Value* operand = StageTileAt(b, at, rhs->type(), tile);
+#ifndef TILE_CODEGEN_PASSES_EXPAND_STORED_OPERANDS_H_
+#define TILE_CODEGEN_PASSES_EXPAND_STORED_OPERANDS_H_
+
+#include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tile_layout.h"
+#include "ir/builder.h"
+
+namespace tile::codegen {
+
+// A tile type with this layout.
+ir::Type TypeIn(ir::Builder& b, LayoutTable* layouts, ir::Elem elem, absl::Span<const int64_t> shape,
+                const Layout& layout);
+
+// Of an operand, which is m x k or k x n, the dimension along which neighbours are neighbours in memory.
+int ContiguousDim(const StagedTile& tile);
+// The stage_tile at this address, in rows of `swizzle` bytes along dimension `dim`; or as `tile` lies.
+ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, int swizzle, int dim);
+ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
+
+// How threads store a right operand of this type, which has a layout: in rows along the dimension in which a thread holds neighbours.
+StagedTile RhsAsHeld(ir::Type rhs);
+// The stage_operand of a right operand, stored so: its address.
+ir::Value* StageRhs(ir::Builder& b, LayoutTable* layouts, ir::Value* rhs, const StagedTile& tile);
+
+}  // namespace tile::codegen
+
+#endif  // TILE_CODEGEN_PASSES_EXPAND_STORED_OPERANDS_H_
