@@ -1,6 +1,8 @@
 // A product whose right operand is converted from bytes, as weights of models are: what both masks leave of the vectors of its loads, and who multiplies.
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
@@ -107,6 +109,59 @@ TEST(DequantisedPtx, WgmmaReadsWhatThreadsStore) {
   EXPECT_EQ(Count(c.ptx, "mma.sync"), 0);
   EXPECT_GT(Count(c.ptx, "wgmma.mma_async"), 0);
   EXPECT_GT(Count(c.ptx, "fence.proxy.async"), 0);
+}
+
+// The conversion of the GPU saturates: numbers that were clamped to what the type has need no other instruction.
+TEST(DequantisedPtx, ClampedNumbersAreConvertedByOneInstruction) {
+  for (const auto& [type, most] : {std::pair("f8E4M3FN", "448.0"), std::pair("f8E5M2", "57344.0")}) {
+    const CompiledText c = CompileText(absl::StrReplaceAll(R"(
+entry @narrow(%x: tile<ptr<f32>>, %y: tile<ptr<TYPE>>) {
+  %xt = make_tensor_view %x, shape = [1024], strides = [1]
+  %yt = make_tensor_view %y, shape = [1024], strides = [1]
+  %xv = make_partition_view %xt : partition_view<tile=(1024)>
+  %yv = make_partition_view %yt : partition_view<tile=(1024)>
+  %v, %t = load_view_tko weak %xv[0]
+  %most = constant <f32: MOST> : tile<1024xf32>
+  %least = constant <f32: -MOST> : tile<1024xf32>
+  %above = maxf %v, %least propagate_nan
+  %clamped = minf %above, %most propagate_nan
+  %narrow = ftof %clamped : tile<1024xf32> -> tile<1024xTYPE>
+  store_view_tko weak %narrow, %yv[0]
+  return
+})",
+                                                           {{"TYPE", type}, {"MOST", most}}),
+                                       90);
+    ASSERT_EQ(c.error, "");
+    EXPECT_EQ(AssemblerErrors(c, 90), "");
+    EXPECT_GT(Count(c.ptx, "cvt.rn.satfinite"), 0);
+    for (const char* other : {"max.NaN", "min.NaN", "fma.rn", "setp.eq.f32"})
+      EXPECT_EQ(Count(c.ptx, other), 0) << other;
+  }
+}
+
+// A left operand that two products take is stored once, and no barrier is between them.
+TEST(DequantisedPtx, ProductsOutsideOfLoopsShareWhatIsStored) {
+  const CompiledText c = CompileText(R"(
+entry @twice(%x: tile<ptr<f16>>, %y: tile<ptr<f32>>) {
+  %xt = make_tensor_view %x, shape = [64, 64], strides = [64, 1]
+  %yt = make_tensor_view %y, shape = [64, 64], strides = [64, 1]
+  %xv = make_partition_view %xt : partition_view<tile=(64x64)>
+  %yv = make_partition_view %yt : partition_view<tile=(64x64)>
+  %v, %t = load_view_tko weak %xv[0, 0]
+  %turned = permute %v [1, 0]
+  %zero = constant <f32: 0.0> : tile<64x64xf32>
+  %s = mmaf %v, %turned, %zero
+  %r = mmaf %turned, %v, %s
+  store_view_tko weak %r, %yv[0, 0]
+  return
+})",
+                                     90);
+  ASSERT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_EQ(Count(c.ptx, "mma.sync"), 0);
+  EXPECT_EQ(Count(c.ptx, "wgmma.mma_async"), 2 * 64 / 16);
+  EXPECT_EQ(Count(c.ptx, "fence.proxy.async"), 1);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 2);
 }
 
 }  // namespace

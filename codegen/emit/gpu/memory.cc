@@ -52,7 +52,7 @@ void LowerClaimStages(Emitter& e, const ir::Op& op) {
 
 void LowerStageOperand(Emitter& e, const ir::Op& op) {
   const ir::Value* source = gpu::StageOperandOp(op).source();
-  const StagedTile tile = StagedLhs(source->type());
+  const StagedTile tile = TileOfOperand(op);
   llvm::Value* memory = MemoryOf(e, op, static_cast<uint64_t>(tile.bytes()));
   if (e.shared().account().PlaceOf(op)->is_first) StoreOperand(e, source, tile, memory);
   e.SetScalar(op.result(0), e.b().CreatePtrToInt(memory, e.b().getInt32Ty()));

@@ -23,7 +23,8 @@ using ir::Op;
 using ir::Value;
 
 constexpr int64_t kMostRegisters = 65536;  // of a multiprocessor
-constexpr int64_t kAnyNumber = 1 << 20;    // of products in a loop
+constexpr int64_t kMostRowBytes = 128;
+constexpr int64_t kAnyNumber = 1 << 20;  // of products in a loop
 constexpr int kLeastOfThread = 24, kMostOfThread = 256, kRegisterStep = 8;
 
 // The operation of this kind around it; null: there is none.
@@ -54,6 +55,13 @@ bool TakesStageTile(const Op& op) {
 bool IsOfCopies(const Op& op) {
   return gpu::CopyAsyncOp::Is(&op) || gpu::CommitCopiesOp::Is(&op) || gpu::WaitCopiesOp::Is(&op) ||
          gpu::ConvertCopiedOp::Is(&op) || gpu::PieceOp::Is(&op);
+}
+
+// Of a stage_operand: the bytes of a row.
+int64_t RowBytesOf(const Op& stored) {
+  if (const auto swizzle = DecisionOf<Decision::kSwizzle>(stored)) return (*swizzle)[0];
+  const ir::Type type = stored.operand(0)->type();
+  return std::min<int64_t>(kMostRowBytes, type.shape()[1] * ir::MemoryBits(type.elem()) / 8);
 }
 
 bool IsTurn(const Op& op) { return gpu::TurnWaitOp::Is(&op) || gpu::TurnPassOp::Is(&op); }
@@ -291,6 +299,11 @@ class Rules {
 
   void CheckStageTile(const gpu::StageTileOp& stage) {
     CheckAddress(stage.op(), stage.address(), BytesOf(stage.op().result(0)->type()));
+    const Op* stored = stage.address()->def();
+    if (stored != nullptr && gpu::StageOperandOp::Is(stored) && stage.swizzle() != RowBytesOf(*stored))
+      Fail(stage.op(), FaultKind::kOperand,
+           absl::StrCat("has rows of ", stage.swizzle(), " bytes, and they were stored in rows of ",
+                        RowBytesOf(*stored)));
     for (const ir::Use* use = stage.op().result(0)->uses(); use != nullptr; use = use->next) {
       if (!TakesStageTile(*use->owner))
         Fail(*use->owner, FaultKind::kOperand,

@@ -10,6 +10,7 @@
 #define TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -92,6 +93,13 @@ class RoleCopy {
   absl::flat_hash_map<const ir::Op*, size_t> ring_of_fetch_;  // by the fetch_ahead, and the loop around it
   std::vector<RingPosition> positions_;
   LayoutTable* const layouts_;
+  // A tile that threads have stored for products of a block: where and how it lies, and whether it was permuted then.
+  struct StoredTiles {
+    ir::Value* address = nullptr;
+    StagedTile tile;
+    bool turned = false;
+  };
+  absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, StoredTiles> stored_;
   ir::ValueMap values_;
 };
 

@@ -10,7 +10,7 @@
 // barrier where TMA copies: there one precedes the store. All products of an iteration that take the operand read one place.
 //
 // Products for which nothing is brought ahead (HasOperandsStored) store what they read where they stand. They use one memory in turn, and a barrier
-// keeps them apart:
+// keeps them apart. What several products of a block take is stored for the first of them; a product that finds both operands there has no barrier:
 //
 //   %s = mmaf %x, %y, %acc                         worker_barrier
 //                                                  %xt = stage_operand %x {offsets = [0]}
@@ -78,21 +78,23 @@ Value* StageTileAt(Builder& b, Value* address, ir::Type type, const StagedTile& 
   return stored;
 }
 
-StagedTile RhsAsHeld(ir::Type rhs) {
-  StagedTile tile = StoredRhs(rhs);
-  tile.k_major = GoesDown(*LayoutOf(rhs));
-  tile.swizzle = static_cast<int>(std::min(kMostRowBytes, (tile.k_major ? tile.k : tile.mn) * tile.element_bits / 8));
+StagedTile AsHeld(StagedTile tile, const Layout& rhs) {
+  if (!GoesDown(rhs)) return tile;
+  tile.k_major = true;
+  tile.swizzle = static_cast<int>(std::min(kMostRowBytes, tile.k * tile.element_bits / 8));
   return tile;
 }
 
 Value* StageRhs(Builder& b, LayoutTable* layouts, Value* rhs, const StagedTile& tile) {
   Value* rows = tile.k_major ? Turned(b, layouts, rhs) : rhs;
-  return Named("rhs", b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{rows}}, {I32(b)})->result(0));
+  Op* stored = b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{rows}}, {I32(b)});
+  if (tile.swizzle != TileOfOperand(*stored).swizzle) Decide<Decision::kSwizzle>(b.module(), stored, {tile.swizzle});
+  return Named("rhs", stored->result(0));
 }
 
 Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
   Value* rhs = Of(mma.operand(1));
-  const StagedTile tile = RhsAsHeld(rhs->type());
+  const StagedTile tile = AsHeld(StoredRhs(rhs->type()), *LayoutOf(rhs->type()));
   Value*& address = frame_->stored[rhs];
   if (address == nullptr) {
     if (!stages().by_threads) Plain(b, GpuOpcode::kWorkerBarrier);
@@ -105,25 +107,36 @@ Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
 
 void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
   ir::ops::Values operands = Of(ir::OperandsOf(mma));
-  // Those of the product before may still be read.
-  Plain(b, GpuOpcode::kWorkerBarrier);
-  ir::ops::Values addresses;
-  std::vector<StagedTile> tiles;
   const std::vector<StoredOperand> all = StoredOperandsOf(mma);
-  for (const StoredOperand& stored : all) {
-    Value* v = operands[static_cast<size_t>(stored.index)];
-    tiles.push_back(stored.index == 1 ? RhsAsHeld(v->type()) : stored.tile);
-    Value* address = stored.index == 1
-                         ? StageRhs(b, layouts(), v, tiles.back())
-                         : Named("lhs", b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{v}}, {I32(b)})->result(0));
-    Decide<Decision::kOffsets>(b.module(), address->def(), {stored.offset});
-    addresses.push_back(address);
+  const auto stored = [&](const StoredOperand& o) -> StoredTiles& { return stored_[{o.tile, mma.block()}]; };
+  const bool stores =
+      std::any_of(all.begin(), all.end(), [&](const StoredOperand& o) { return stored(o).address == nullptr; });
+  // What the product before stored may still be read.
+  if (stores) Plain(b, GpuOpcode::kWorkerBarrier);
+  for (const StoredOperand& o : all) {
+    StoredTiles& place = stored(o);
+    if (place.address != nullptr) continue;
+    Value* v = operands[static_cast<size_t>(o.index)];
+    place.tile = AsHeld(StoredRhs(v->type()), *LayoutOf(v->type()));
+    place.tile.swizzle = std::min(place.tile.swizzle, o.row_bytes);
+    place.turned = o.turned;
+    place.address = StageRhs(b, layouts(), v, place.tile);
+    Decide<Decision::kOffsets>(b.module(), place.address->def(), {o.offset});
   }
-  Plain(b, GpuOpcode::kFenceProxyAsync);
-  Plain(b, GpuOpcode::kWorkerBarrier);
-  for (size_t i = 0; i < all.size(); ++i) {
-    Value*& v = operands[static_cast<size_t>(all[i].index)];
-    v = StageTileAt(b, addresses[i], v->type(), tiles[i]);
+  if (stores) {
+    Plain(b, GpuOpcode::kFenceProxyAsync);
+    Plain(b, GpuOpcode::kWorkerBarrier);
+  }
+  for (const StoredOperand& o : all) {
+    const StoredTiles& place = stored(o);
+    Value*& v = operands[static_cast<size_t>(o.index)];
+    const int dim = ContiguousDim(place.tile);
+    v = StageTileAt(b, place.address, v->type(), place.tile.swizzle, o.turned == place.turned ? dim : 1 - dim);
+  }
+  // Only what has a place of its own is there for others.
+  const int64_t own = BytesOfShared(*mma.block());
+  for (const StoredOperand& o : all) {
+    if (o.offset >= own) stored_.erase({o.tile, mma.block()});
   }
   Set(mma.result(0), CopyProduct(b, mma, operands, /*async=*/false)->result(0));
 }

@@ -1,6 +1,6 @@
 // Operands of products that threads store to shared memory, where an instruction reads them.
 //
-//   StagedTile tile = RhsAsHeld(rhs->type());
+//   StagedTile tile = AsHeld(StoredRhs(rhs->type()), *LayoutOf(rhs->type()));
 //   Value* at = StageRhs(b, layouts, rhs, tile);         // a stage_operand: its address
 //   Value* operand = StageTileAt(b, at, rhs->type(), tile);
 #ifndef TILE_CODEGEN_PASSES_EXPAND_STORED_OPERANDS_H_
@@ -22,8 +22,8 @@ int ContiguousDim(const StagedTile& tile);
 ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, int swizzle, int dim);
 ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
 
-// How threads store a right operand of this type, which has a layout: in rows along the dimension in which a thread holds neighbours.
-StagedTile RhsAsHeld(ir::Type rhs);
+// How threads that hold a right operand so store it: as `tile` says, or in rows along dimension 0, if a thread holds neighbours along that.
+StagedTile AsHeld(StagedTile tile, const Layout& rhs);
 // The stage_operand of a right operand, stored so: its address.
 ir::Value* StageRhs(ir::Builder& b, LayoutTable* layouts, ir::Value* rhs, const StagedTile& tile);
 

@@ -14,6 +14,10 @@ namespace tile::codegen {
 namespace {
 
 constexpr int64_t kSwizzled = 1024;  // alignment of any swizzled tile
+constexpr int kLeastSwizzle = 32, kMostRowBytes = 128;
+// Of a product whose operands threads store. Fences and barriers take as long for fewer steps (linear attention, 64 x 64 with K of 16 in a loop: 36 us by
+// mma.sync, 67 so; with K of 64: 100 us by mma.sync, 85 so; H200).
+constexpr int64_t kLeastStoredK = 32;
 
 const StagedMmaKind* AsStaged(const MmaKind* kind) {
   return kind != nullptr && kind->reads_stages() ? static_cast<const StagedMmaKind*>(kind) : nullptr;
@@ -35,6 +39,20 @@ bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block) {
   return true;
 }
 
+// A copy_ahead of the loop brings operands of products, not only what others read.
+bool BringsOperands(const ir::Op& loop) {
+  const ir::Op* copy = CopyIn(loop);
+  for (int i = 0; copy != nullptr && i < copy->num_results(); ++i) {
+    for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
+      if (IsProduct(*use->owner)) return true;
+    }
+  }
+  return false;
+}
+
+// Its sums have fewer bits than the instruction's, and are rounded when it has ended. So it can't run on.
+bool ConvertsSums(const ir::Op& mma) { return ir::MemoryBits(mma.result(0)->type().elem()) < 32; }
+
 // How the right operand of a product in a loop that copies ahead lies in shared memory; nullopt: it is not there.
 std::optional<StagedTile> StagedRhs(const ir::Op& mma) {
   if (CopyOf(mma, 1) != nullptr) return StagedOperandOf(mma, 1);
@@ -47,6 +65,57 @@ bool StoresLhs(const ir::Op& mma) {
     if (use->owner != &mma && IsProduct(*use->owner)) return true;
   }
   return !IsInvariant(mma, 0) && IsMadeOfLoads(*mma.operand(0), *mma.block());
+}
+
+int64_t EndOf(const StoredOperand& operand) {
+  return (operand.offset + operand.bytes + kSwizzled - 1) / kSwizzled * kSwizzled;
+}
+
+// Without their places.
+std::vector<StoredOperand> OperandsToStore(const ir::Op& mma) {
+  std::vector<StoredOperand> operands;
+  for (int i = DecisionOf<Decision::kStagesLhs>(mma) ? 0 : 1; i < 2; ++i) {
+    StoredOperand operand = {i, mma.operand(i)};
+    const ir::Type type = operand.tile->type();
+    while (const auto permute = ir::DefAs<ir::PermuteOp>(operand.tile)) {
+      if (permute->permutation()[0] != 0) operand.turned = !operand.turned;
+      operand.tile = permute->source();
+    }
+    operand.bytes = type.num_elements() * ir::MemoryBits(type.elem()) / 8;
+    // A chunk of rows along N is as narrow as the columns of a group.
+    operand.row_bytes = i == 0 ? kMostRowBytes : StagedMmaPlanOf(mma)->instruction_n * ir::MemoryBits(type.elem()) / 8;
+    operand.row_bytes = std::min(kMostRowBytes, operand.row_bytes);
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+// What several products of the block take of what is stored for them, in order, with places. Nothing, if such products stand in operations of
+// the block: they use the same memory.
+std::vector<StoredOperand> SharedIn(const ir::Block& block) {
+  std::vector<StoredOperand> all, shared;
+  for (const ir::Op* op : block) {
+    bool inside = false;
+    for (int r = 0; r < op->num_regions() && !op->info()->has(ir::kElementBody); ++r) {
+      if (op->region(r) != nullptr)
+        ir::Walk(op->region(r), [&](const ir::Op* other) { inside = inside || HasOperandsStored(*other); });
+    }
+    if (inside) return {};
+    if (!HasOperandsStored(*op)) continue;
+    for (const StoredOperand& operand : OperandsToStore(*op)) all.push_back(operand);
+  }
+  int64_t end = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto is = [&](const StoredOperand& other) { return other.tile == all[i].tile; };
+    if (std::any_of(shared.begin(), shared.end(), is) || std::count_if(all.begin(), all.end(), is) < 2) continue;
+    shared.push_back(all[i]);
+    for (const StoredOperand& other : all) {
+      if (is(other)) shared.back().row_bytes = std::min(shared.back().row_bytes, other.row_bytes);
+    }
+    shared.back().offset = end;
+    end = EndOf(shared.back());
+  }
+  return shared;
 }
 
 bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
@@ -107,13 +176,14 @@ std::optional<StagedMmaPlan> PlanFetched(const Target& target, int num_warps, co
                                          const StagedTile& b) {
   const StagedMmaKind* kind = StagedKindOn(target);
   // TMA brings what the products read: nobody converts it in between.
-  if (kind == nullptr || !IsProduct(mma) || !a.tma_converts() || !b.tma_converts()) return std::nullopt;
+  if (kind == nullptr || !IsProduct(mma) || ConvertsSums(mma) || !a.tma_converts() || !b.tma_converts())
+    return std::nullopt;
   return kind->Plan(target, num_warps, mma, &a, b, true);
 }
 
 std::optional<StagedMmaPlan> PlanCopied(const Target& target, int num_warps, const ir::Op& mma) {
   const StagedMmaKind* kind = CopiedKindOn(target);
-  if (kind == nullptr || !IsProduct(mma)) return std::nullopt;
+  if (kind == nullptr || !IsProduct(mma) || ConvertsSums(mma)) return std::nullopt;
   const std::optional<StagedTile> b = StagedRhs(mma);
   if (!b) return std::nullopt;
   std::optional<StagedTile> a;
@@ -169,8 +239,15 @@ StagedTile StagedLhs(ir::Type lhs) {
   t.k = lhs.shape()[1];
   t.contiguous = 1;
   t.other = 0;
-  t.swizzle = static_cast<int>(std::min<int64_t>(128, t.k * t.element_bits / 8));
+  t.swizzle = static_cast<int>(std::min<int64_t>(kMostRowBytes, t.k * t.element_bits / 8));
   return t;
+}
+
+StagedTile TileOfOperand(const ir::Op& stage_operand) {
+  StagedTile tile = StagedLhs(stage_operand.operand(0)->type());
+  if (const auto swizzle = DecisionOf<Decision::kSwizzle>(stage_operand))
+    tile.swizzle = static_cast<int>((*swizzle)[0]);
+  return tile;
 }
 
 bool StoresRhs(const ir::Op& mma) {
@@ -194,8 +271,9 @@ bool MayStoreOperands(const ir::Op& mma) {
     const ir::Type type = mma.operand(i)->type();
     if (type.rank() != 2 || ir::MemoryBits(type.elem()) != 16) return false;
   }
+  if (ShapeOfMma(mma).k < kLeastStoredK) return false;
   for (const ir::Op* loop = mma.parent(); loop != nullptr; loop = loop->parent()) {
-    if (ir::ForOp::Is(loop) && (CopyIn(*loop) != nullptr || FetchIn(*loop) != nullptr)) return false;
+    if (ir::ForOp::Is(loop) && (FetchIn(*loop) != nullptr || BringsOperands(*loop))) return false;
   }
   return true;
 }
@@ -203,18 +281,37 @@ bool MayStoreOperands(const ir::Op& mma) {
 std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma) {
   const StagedMmaKind* kind = CopiedKindOn(target);
   if (kind == nullptr || kind->through_columns() || !MayStoreOperands(mma)) return std::nullopt;
-  const StagedTile a = StagedLhs(mma), b = StoredRhs(mma.operand(1)->type());
-  return kind->Plan(target, num_warps, mma, StoresLhs(mma) ? &a : nullptr, b, false);
+  const StagedTile a = StagedLhs(mma);
+  StagedTile b = StoredRhs(mma.operand(1)->type());
+  std::optional<StagedMmaPlan> plan;
+  // A chunk that is as narrow as the part of a group.
+  for (; !plan && b.swizzle >= kLeastSwizzle; b.swizzle /= 2)
+    plan = kind->Plan(target, num_warps, mma, StoresLhs(mma) ? &a : nullptr, b, false);
+  return plan;
 }
 
 bool HasOperandsStored(const ir::Op& mma) { return MayStoreOperands(mma) && KindOf(mma).reads_stages(); }
 
+int64_t BytesOfShared(const ir::Block& block) {
+  const std::vector<StoredOperand> shared = SharedIn(block);
+  return shared.empty() ? 0 : EndOf(shared.back());
+}
+
 std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma) {
-  std::vector<StoredOperand> stored;
-  if (DecisionOf<Decision::kStagesLhs>(mma)) stored.push_back({0, StagedLhs(mma), 0});
-  StoredOperand rhs = {1, StoredRhs(mma.operand(1)->type()), 0};
-  if (!stored.empty()) rhs.offset = (stored[0].tile.bytes() + kSwizzled - 1) / kSwizzled * kSwizzled;
-  stored.push_back(rhs);
+  const std::vector<StoredOperand> shared = SharedIn(*mma.block());
+  int64_t end = BytesOfShared(*mma.block());
+  std::vector<StoredOperand> stored = OperandsToStore(mma);
+  for (StoredOperand& operand : stored) {
+    const auto it = std::find_if(shared.begin(), shared.end(),
+                                 [&](const StoredOperand& other) { return other.tile == operand.tile; });
+    if (it != shared.end()) {
+      operand.offset = it->offset;
+      operand.row_bytes = it->row_bytes;
+    } else {
+      operand.offset = end;
+      end = EndOf(operand);
+    }
+  }
   return stored;
 }
 

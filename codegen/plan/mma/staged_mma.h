@@ -101,25 +101,32 @@ bool StagesLhs(const Target& target, int num_warps, const ir::Op& mma);
 // How it is stored there.
 StagedTile StagedLhs(const ir::Op& mma);
 StagedTile StagedLhs(ir::Type lhs);
+// How a stage_operand stores its tile.
+StagedTile TileOfOperand(const ir::Op& stage_operand);
 // The loop makes the right operand, of elements of 16 bits, of what it loads and not of other products, and a copy brings the left one. Products that
 // read stages have it in shared memory: threads store it there in each iteration. `a @ dequantised(b)` is such a product.
 bool StoresRhs(const ir::Op& mma);
 // How it lies there: in rows, as the left operand would.
 StagedTile StoredRhs(ir::Type rhs);
-// Nothing is brought ahead for the product, nor for another one of a loop around it, and its operands have 16 bits: an instruction that reads stages can
-// have what threads store for it, where it stands. So are products outside of loops, and those of which a loop makes both operands.
+// Nothing is brought ahead for the product, nor for another one of a loop around it, its operands have 16 bits, and K is at least 32: an instruction that
+// reads stages can have what threads store for it, where it stands. So are products outside of loops, and those of which a loop makes both operands.
 bool MayStoreOperands(const ir::Op& mma);
 // There is a plan for such a product: the right operand comes from shared memory, the left one, too, unless it follows from other products.
 std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma);
 // It was decided so.
 bool HasOperandsStored(const ir::Op& mma);
-// Which of them threads store, how they lie if rows go along dimension 1, and where in the memory that all such products use one after the other.
+// Which of them threads store, in rows of at most so many bytes, and where in the memory that all such products use one after the other. What several
+// products of a block take, permuted or not, has a place of its own there: the first of them stores it for all.
 struct StoredOperand {
   int index = 0;
-  StagedTile tile;
-  int64_t offset = 0;
+  const ir::Value* tile = nullptr;  // that the operand is, permuted or not
+  bool turned = false;              // an odd number of times
+  int row_bytes = 0;
+  int64_t offset = 0, bytes = 0;
 };
 std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma);
+// The bytes at the begin of that memory which what several products of the block take has for itself.
+int64_t BytesOfShared(const ir::Block& block);
 // Words of 32 bits that a thread gives to the product as its left operand in registers.
 int64_t WordsOfLhs(const ir::Op& mma);
 // A fragment_words is for products like this one; how it distributes its operand.

@@ -37,13 +37,17 @@ constexpr int64_t kMostAccumulators = 128, kMostOfManyThreads = 64, kManyGroups 
 // than four steps along K: of 64 along K, 256 x 128, it was 2 % faster, and spilled.
 constexpr int64_t kMostPromoted = 128, kMostPromotedOfManyThreads = 64, kMostPromotedOfHeld = 64, kStepsBesideSums = 4;
 
+// Sums of 16 bits are added to as f32, and rounded behind the product.
+ir::Elem SumsOf(const ir::Op& mma) {
+  const ir::Elem sums = mma.result(0)->type().elem();
+  return sums == ir::Elem::kF16 || sums == ir::Elem::kBF16 ? ir::Elem::kF32 : sums;
+}
+
 // Null: none takes these types.
 const Instruction* FindInstruction(const ir::Op& mma) {
   const ir::Elem element = mma.operand(0)->type().elem();
   for (const Instruction& i : kInstructions) {
-    if (i.element == element && mma.operand(1)->type().elem() == element &&
-        mma.result(0)->type().elem() == i.accumulator)
-      return &i;
+    if (i.element == element && mma.operand(1)->type().elem() == element && SumsOf(mma) == i.accumulator) return &i;
   }
   return nullptr;
 }

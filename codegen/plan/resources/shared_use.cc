@@ -122,12 +122,11 @@ class Accountant {
     } else if (gpu::AllocColumnsOp::Is(&op)) {
       account_.Reserve(kAddressBytes, kAddressBytes);
     } else if (const auto operand = ir::As<gpu::StageOperandOp>(&op)) {
-      const Value* v = operand->source();
-      const auto bytes = static_cast<uint64_t>(StagedLhs(v->type()).bytes());
+      const auto bytes = static_cast<uint64_t>(TileOfOperand(op).bytes());
       if (const auto offsets = DecisionOf<Decision::kOffsets>(op)) {
         account_.ReserveOperand(static_cast<uint64_t>((*offsets)[0]), bytes);
       } else {
-        account_.ReserveKept(v, op.block(), bytes, kSwizzled);
+        account_.ReserveKept(operand->source(), op.block(), bytes, kSwizzled);
       }
     } else if (const auto words = ir::As<gpu::FragmentWordsOp>(&op)) {
       const Value* v = words->source();
@@ -255,7 +254,7 @@ class Accountant {
     if (FetchOf(op) != nullptr || ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return;
     if (HasOperandsStored(op)) {
       for (const StoredOperand& stored : StoredOperandsOf(op))
-        account_.ReserveOperand(static_cast<uint64_t>(stored.offset), static_cast<uint64_t>(stored.tile.bytes()));
+        account_.ReserveOperand(static_cast<uint64_t>(stored.offset), static_cast<uint64_t>(stored.bytes));
     } else if (DecisionOf<Decision::kStagesLhs>(op) && !IsInvariant(op, 0)) {
       // One that the iteration makes, and that the product reads from memory.
       account_.ReserveKept(op.operand(0), op.block(), static_cast<uint64_t>(StagedLhs(op).bytes()), kSwizzled);

@@ -32,6 +32,8 @@ constexpr int64_t kBytesOfFewWarps = 192;
 // Elements that four warps update by atomics, in a thread. Addresses and values live at once: with 128 f32 a thread spills 2800 bytes, with 64 it
 // spills 80.
 constexpr int64_t kUpdatesOfFewWarps = 64;
+// Columns of a product that a warpgroup should have: it reads the rows of the other operand for them.
+constexpr int64_t kColumnsOfGroup = 64;
 // Elements that a thread of a small product should have before there is another warp: warps exchange fragments through shared memory.
 constexpr int64_t kElementsOfProducts = 16;
 
@@ -234,13 +236,16 @@ class Held {
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
     folds_of_folds_ = folds.of_folds && !multiplies;
     if ((multiplies && !comes_ahead_) || folds_of_folds_) data_ = MostLiveData(function).words;
+    if (multiplies && AheadOf(function) != Ahead::kTma && CopiedKindOn(target) != nullptr &&
+        !CopiedKindOn(target)->through_columns())
+      product_data_ = MostLiveData(function).words;
     share_ = chain_rows_ > 0     ? tuning::ChainShare(CopiedKindOn(target) != nullptr)
              : products_.empty() ? memory
                                  : tuning::kProducts;
   }
 
   bool HoldsLargest(int warps) const {
-    if (IsAlone(warps) || IsBesideOthers(warps)) return true;
+    if (IsAlone(warps) || IsBesideOthers(warps) || KeepsWarpgroups(warps)) return true;
     if (warps < fewest_ || (warps < 4 && elements_ > 32 * of_few_ * warps)) return false;
     if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
     if (largest_ <= 32 * share_.largest * warps) return true;
@@ -250,7 +255,7 @@ class Held {
 
   // Of all tiles that live at once.
   bool HoldsAll(int warps) const {
-    if (IsAlone(warps) || IsBesideOthers(warps)) return true;
+    if (IsAlone(warps) || IsBesideOthers(warps) || KeepsWarpgroups(warps)) return true;
     if (live_.words <= 32 * share_.live * warps) return true;
     if (TwoWarpgroupsDo(warps) && live_.words <= 32 * tuning::kTwoWarpgroups.live * warps) return true;
     return HasAllRows(warps) && LiveBesideStages(target_, warps, function_) <= 32 * tuning::kChains.live * warps;
@@ -291,6 +296,27 @@ class Held {
            bytes_ <= 32 * kBytesOfFewWarps * warps;
   }
 
+  std::optional<StagedMmaPlan> PlanOf(const ir::Op& mma, int warps) const {
+    const auto copied = PlanCopied(target_, warps, mma);
+    return copied ? copied : PlanStored(target_, warps, mma);
+  }
+
+  // Warpgroups do all products that they can do, and twice as many warps would have too few columns of one: of 64 x 64, say. Then these warps may have
+  // more registers than others.
+  bool KeepsWarpgroups(int warps) const {
+    const int64_t most = comes_ahead_ ? tuning::kMostLive : tuning::kDataOfWarpgroups;
+    if (warps < 4 || product_data_ == 0 || product_data_ > 32 * most * warps) return false;
+    const StagedMmaKind& kind = *CopiedKindOn(target_);
+    bool narrow = false;
+    for (const ir::Op* mma : products_) {
+      if (!kind.Takes(target_, *mma)) continue;
+      if (!PlanOf(*mma, warps)) return false;
+      const auto twice = PlanOf(*mma, 2 * warps);
+      narrow = narrow || !twice || twice->instruction_n < std::min(kColumnsOfGroup, twice->n);
+    }
+    return narrow;
+  }
+
   // Rows are whole in a warp, while registers last.
   bool HasAllRows(int warps) const { return chain_rows_ > 0 && kWarpRows * warps >= chain_rows_; }
 
@@ -317,6 +343,8 @@ class Held {
   bool folds_of_folds_ = false;
   // Registers of tiles that live at once, without addresses and masks; counted for products whose loads do not come ahead, and chains of folds.
   int64_t data_ = 0;
+  int64_t product_data_ =
+      0;  // the same of kernels whose products may be by warpgroups, while no producer fetches for them; 0: of others
   tuning::Share share_;  // registers of a thread
   int fewest_ = 1;       // warps
   int64_t of_few_ = 4;   // elements that a thread should have before there is another warp, up to four warps
