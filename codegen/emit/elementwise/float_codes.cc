@@ -1,5 +1,6 @@
 #include "codegen/emit/elementwise/float_codes.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "codegen/emit/context/halves.h"
 #include "ir/float.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tile::codegen {
@@ -177,6 +179,26 @@ llvm::Value* SetLastBitIf(Emitter& e, llvm::Value* inexact, llvm::Value* f) {
 
 namespace {
 
+// What is clamped by this operation at this number; null: the value is not clamped so.
+llvm::Value* Clamped(llvm::Value* v, llvm::Intrinsic::ID operation, double at) {
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(v);
+  if (call == nullptr || call->getIntrinsicID() != operation) return nullptr;
+  const auto* bound = llvm::dyn_cast<llvm::ConstantFP>(call->getArgOperand(1));
+  return bound != nullptr && bound->isExactlyValue(at) ? call->getArgOperand(0) : nullptr;
+}
+
+// Numbers that are clamped to those of this type, which the GPU's conversion does as well, before that; nullopt: some are not.
+std::optional<Registers> BeforeClamps(Elem to, Operands in) {
+  const double most = to == Elem::kF8E5M2 ? 57344 : 448;
+  Registers before;
+  for (llvm::Value* v : in) {
+    llvm::Value* below = Clamped(v, llvm::Intrinsic::minimum, most);
+    before.push_back(below == nullptr ? nullptr : Clamped(below, llvm::Intrinsic::maximum, -most));
+    if (before.back() == nullptr) return std::nullopt;
+  }
+  return before;
+}
+
 // Four codes in an i32; infinities become the largest number.
 llvm::Value* FourToFinite(Emitter& e, Elem to, Operands x) {
   const std::string convert = absl::StrCat("cvt.rn.satfinite.", to == Elem::kF8E5M2 ? "e5m2" : "e4m3", "x2.f32 ");
@@ -211,6 +233,11 @@ Registers FoursToF8(Emitter& e, Elem to, Operands in) {
   constexpr int64_t kUppermost = 0x40404040;  // of each code
   auto& b = e.b();
   Registers words, exact;
+  if (const auto before = BeforeClamps(to, in)) {
+    for (size_t i = 0; i < in.size(); i += kFour)
+      words.push_back(FourToFinite(e, to, Operands(*before).subspan(i, kFour)));
+    return words;
+  }
   llvm::Value *two_or_more = e.I32(0), *large = e.I32(0);
   for (size_t i = 0; i < in.size(); i += kFour) {
     words.push_back(FourToFinite(e, to, in.subspan(i, kFour)));
@@ -238,6 +265,11 @@ Registers FoursToF8(Emitter& e, Elem to, Operands in) {
 // The GPU's conversion saturates, infinities too, which are to be NaN, or to stay: the code behind the largest number's.
 llvm::Value* PairToF8(Emitter& e, Elem to, llvm::Value* low, llvm::Value* high) {
   auto& b = e.b();
+  if (const auto before = BeforeClamps(to, {low, high})) {
+    const auto convert =
+        to == Elem::kF8E5M2 ? llvm::Intrinsic::nvvm_ff_to_e5m2x2_rn : llvm::Intrinsic::nvvm_ff_to_e4m3x2_rn;
+    return b.CreateIntrinsic(convert, {(*before)[1], (*before)[0]});
+  }
   if (to == Elem::kF8E5M2) {
     return e.Ptx(b.getInt16Ty(),
                  "{ .reg .pred low, high; .reg .f32 x; cvt.rn.satfinite.e5m2x2.f32 $0, $2, $1;"
