@@ -73,9 +73,20 @@ def measure(peer, ours, scratch):
             row[failed] = answer["fail"]
         else:
             row[key] = min(row.get(key, math.inf), answer["us"])
+            add_launches(row, key, answer.get("launches", []))
     if "peer_us" in row and "tilevm_us" in row:
         row["ratio"] = row["peer_us"] / row["tilevm_us"]
     return row
+
+
+def add_launches(row, key, launches):
+    """The lower time of each launch: {kernel, times, peer_us, tilevm_us} in the order of the first answer. Where both sides launched other
+    kernels, those of one side have no time of the other."""
+    known = row.setdefault("launches", [])
+    for i, launch in enumerate(launches):
+        if i == len(known) or known[i]["kernel"] != launch["kernel"]:
+            known.insert(i, {"kernel": launch["kernel"], "times": launch["times"]})
+        known[i][key] = min(known[i].get(key, math.inf), launch["us"])
 
 
 def compile_all(commands, args, environments, folder):
@@ -119,6 +130,17 @@ def difference_of(row):
     return "outputs were not compared" if row["difference"] is None else f"outputs differ by {row['difference']:.1e}"
 
 
+def report_launches(rows, peer):
+    """Those that were timed one by one, the slowest beside the peer first."""
+    timed = [(launch["peer_us"] / launch["tilevm_us"], launch, r) for r in rows for launch in r.get("launches", []) if {"peer_us", "tilevm_us"} <= set(launch)]
+    if not timed:
+        return
+    print(f"\n| kernel | row | {peer} µs | tilevm µs | ratio |\n|---|---|---|---|---|")
+    for ratio, launch, r in sorted(timed, key=lambda one: one[0]):
+        print(f"| {launch['kernel']} | {r['file']} {r['series']} {r['size']} | {launch['peer_us']:.1f} | {launch['tilevm_us']:.1f} | {ratio:.2f} |")
+    print(f"geometric mean of {len(timed)} launches: {mean([ratio for ratio, _, _ in timed]):.2f}; {sum(ratio < 0.8 for ratio, _, _ in timed)} below 0.8\n")
+
+
 def report(rows, peer):
     """Prints the table. True if outputs differ, or a row runs with the peer only."""
     print(f"| file | series | size | {peer} µs | tilevm µs | ratio | |\n|---|---|---|---|---|---|---|")
@@ -126,6 +148,7 @@ def report(rows, peer):
         note = r.get("tilevm_fail") or r.get("peer_fail") or (difference_of(r) if r.get("wrong") else "")
         number = [f"{r[k]:.1f}" if k in r else "-" for k in ("peer_us", "tilevm_us")]
         print(f"| {r['file']} | {r['series']} | {r['size']} | {number[0]} | {number[1]} | {r.get('ratio', math.nan):.2f} | {note[:120]} |")
+    report_launches(rows, peer)
     files = {}
     for r in rows:
         if "ratio" in r:

@@ -1,7 +1,8 @@
 """The side of a duel (duel.py) that runs kernels: what stands at a row, compared and timed when it is asked for.
 
 Lines to standard output begin with a record separator: {"at": [place in the sequence], "what": {...}} at each row, then an answer to each
-command of standard input: {"do": "save" | "compare", "path": …}, {"do": "time"}, {"do": "next"}.
+command of standard input: {"do": "save" | "compare", "path": …}, {"do": "time"}, {"do": "next"}. A time is {"us": …}, with "launches" if
+they are timed one by one.
 """
 import gc
 import json
@@ -123,8 +124,9 @@ class Row:
     """One call of a benchmark's function. It may time several things, each of which is a row of the report."""
     now = None
 
-    def __init__(self, what, number, timer=time_us):
-        self.what, self.number, self.timer, self.calls = what, number, timer, 0
+    def __init__(self, what, number, timer=time_us, launches_of=None):
+        """With `launches_of(fn)`, which gives (kernel, how often, what launches it) of a call, its time is the sum of theirs."""
+        self.what, self.number, self.timer, self.launches_of, self.calls = what, number, timer, launches_of, 0
 
     def at(self):
         return [self.number, self.calls]
@@ -143,6 +145,12 @@ class Row:
         self.serve(fn, result)
         self.calls += 1
 
+    def timed(self, fn):
+        if self.launches_of is None:
+            return {"us": self.timer(fn)}
+        launches = [{"kernel": kernel, "times": times, "us": self.timer(again)} for kernel, times, again in self.launches_of(fn)]
+        return {"us": sum(launch["us"] * launch["times"] for launch in launches), "launches": launches}
+
     def serve(self, fn, result):
         for line in sys.stdin:
             command = json.loads(line)
@@ -158,7 +166,7 @@ class Row:
                     # Of what the comparison left in the cache of the side that made it, graphs are given memory that is slower: swiglu in f32,
                     # three arrays of 2 GiB, 2420 us on either side that compared, 2160 so.
                     release_memory()
-                    say(us=self.timer(fn))
+                    say(**self.timed(fn))
             except Exception as error:
                 torch.cuda.synchronize()
                 say(fail=f"{type(error).__name__}: {error}"[:300])

@@ -3,7 +3,8 @@
 What a row runs are the functions of the tutorials and of Liger-Kernel, as they are. Of a `torch.autograd.Function` both directions
 are called directly, so that a graph can record them.
 
-With BENCH_COMPILE=K/N it only runs every N-th row once, which leaves the kernels in Triton's cache.
+With BENCH_COMPILE=K/N it only runs every N-th row once, which leaves the kernels in Triton's cache. With LAUNCHES each launch of a row is
+timed by itself.
 """
 import json
 import os
@@ -18,6 +19,7 @@ import torch
 import triton
 from duel_worker import Row, kernels_us, time_us
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.jit import JITFunction
 
 IS_PEER = os.environ["DUEL_SIDE"] == "triton"  # An installed tilevm is imported by triton itself, as one of its back ends.
 CHOICES = pathlib.Path(os.environ["DUEL_CHOICES"])
@@ -62,6 +64,31 @@ Autotuner.prune_configs, Autotuner.run = prune_configs, run
 tuned = {}
 
 
+def likeness(x):
+    """Equal for arguments that a kernel cannot tell apart by what it takes time for."""
+    if isinstance(x, torch.Tensor):
+        return tuple(x.shape), str(x.dtype)
+    return tuple(map(likeness, x)) if isinstance(x, (tuple, list)) else "" if callable(x) else repr(x)[:60]
+
+
+def launches_of(fn):
+    """[(kernel, how often, what launches it again)] of a call, equal launches once. A tuner's trials are not among them: it has chosen."""
+    launch, found = JITFunction.run, {}
+
+    def record(self, *args, **kwargs):
+        result = launch(self, *args, **kwargs)
+        key = self.__name__, likeness(args), likeness(sorted((name, likeness(value)) for name, value in kwargs.items()))
+        found.setdefault(key, []).append(lambda: launch(self, *args, **kwargs))
+        return result
+
+    JITFunction.run = record
+    try:
+        fn()
+    finally:
+        JITFunction.run = launch
+    return [(key[0], len(again), again[0]) for key, again in found.items()]
+
+
 def is_wanted(text):
     return any(only in text for only in ONLY)
 
@@ -74,7 +101,7 @@ def row(file, series, size, make, timer=time_us):
         return
     tuned.clear()
     choice = CHOICES / f"{number}.json"
-    what = Row({"file": file, "series": series, "size": str(size)}, number, timer)
+    what = Row({"file": file, "series": series, "size": str(size)}, number, timer, launches_of if "LAUNCHES" in os.environ else None)
     torch.manual_seed(0)
     try:
         fn = make()
@@ -231,8 +258,19 @@ def liger():
         both_ways("liger", "relu squared", size, ops.LigerReLUSquaredFunction, lambda n=n: (random(rows, n, dtype=bf16),))
 
 
+def cases():
+    """Rows of others: each file of the folder CASES imports what it needs from `rows`, which is this module."""
+    sys.modules["rows"] = sys.modules[__name__]
+    sys.path.insert(0, os.environ["CASES"])
+    for file in sorted(pathlib.Path(os.environ["CASES"]).glob("*.py")):
+        try:
+            runpy.run_path(str(file), run_name=file.stem)
+        except Exception:  # of one file; the others have rows, too
+            traceback.print_exc()
+
+
 triton.testing.Mark.run = lambda self, **options: None
-for name, part in (("TUTORIALS", tutorials), ("LIGER", liger)):
+for name, part in (("TUTORIALS", tutorials), ("LIGER", liger), ("CASES", cases)):
     number += 1000  # Rows have the same numbers in both processes, whatever fails before them.
     if name in os.environ:
         try:
