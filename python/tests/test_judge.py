@@ -278,6 +278,15 @@ def test_cases_are_the_same_everywhere_and_meet_the_schema():
     assert set(_patterns.wanted(schema)) <= {case.values for case in seen}
 
 
+def test_bounds_of_floats_have_fractions():
+    """They were cut to integers, so that a small constant between 1e-6 and 1e-3 was always 0."""
+    schema = _schema.parse({"x": "f32[n] in 0.25..0.75 contiguous", "k": "i32[n] in 0..n-1 or -100 contiguous", "eps": "float in 1e-6..1e-3"}, "", "numpy")
+    for case, _ in zip(_cases.plan(schema, []), range(60)):
+        x, k, eps = _cases.build(schema, case, [])
+        assert ((x >= 0.25) & (x <= 0.75)).all() and 1e-6 <= eps <= 1e-3
+        assert ((k == -100) | (k >= 0) & (k < len(k))).all()
+
+
 def test_values_at_several_blocks():
     """What a block gives to the next but one is seen at some values alone."""
     plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "", "numpy"), [32])

@@ -262,10 +262,10 @@ def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":
     if item.value is not None:
         return item.value.at(sizes) if isinstance(item.value, Formula) else item.value
     assert item.low is not None and item.high is not None
-    low, high = item.low.at(sizes), item.high.at(sizes)
     if item.kind == "float":
-        return float(low + (high - low) * generator.random())
-    return int(generator.integers(low, high + 1))
+        least, most = item.low.number(sizes), item.high.number(sizes)
+        return float(least + (most - least) * generator.random())
+    return int(generator.integers(item.low.at(sizes), item.high.at(sizes) + 1))
 
 
 def _array(item: ArrayInput, case: Case, shape: "Tuple[int, ...]", generator: "Any", layout: str) -> "Any":

@@ -57,7 +57,7 @@ def fill(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape: "Tup
         return _integers(item, sizes, pattern, shape, generator)
     values = _FILLS.get(pattern, _normal)(item, shape, generator)
     if item.low is not None and item.high is not None:
-        low, high = item.low.at(sizes), item.high.at(sizes)
+        low, high = item.low.number(sizes), item.high.number(sizes)
         values = low + (high - low) * generator.random(shape)
     if "positive" in item.words:
         values = numpy.where(values == 0, 1.0, numpy.abs(values))

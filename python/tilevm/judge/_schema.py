@@ -54,9 +54,13 @@ class Formula:
         self._code = compile(tree, "<schema>", "eval")
 
     def at(self, sizes: "Sizes") -> int:
-        """Its value. Errors: ArgumentError for a size that nobody knows."""
+        """Its value as an integer. Errors: ArgumentError for a size that nobody knows."""
+        return int(self.number(sizes))
+
+    def number(self, sizes: "Sizes") -> "Any":
+        """Its value, which has a fraction where the text has one. Errors: ArgumentError for a size that nobody knows."""
         try:
-            return int(eval(self._code, {"__builtins__": {}}, dict(sizes)))  # noqa: S307  # of checked nodes alone
+            return eval(self._code, {"__builtins__": {}}, dict(sizes))  # noqa: S307  # of checked nodes alone
         except NameError as error:
             raise argument_error(f"{self.text!r} in a schema: {error}", "sizes are names in brackets, such as m in f32[m, n]") from None
         except ZeroDivisionError:
@@ -162,7 +166,7 @@ def _said(item: "Any") -> str:
 
 _ARRAY = re.compile(r"(?P<element>\w+) *\[(?P<shape>[^\]]*)\](?P<rest>.*)")
 _SCALAR = re.compile(r"(?P<kind>int|float|bool) *(?:= *(?P<value>.+)|in +(?P<low>.+?)\.\.(?P<high>.+))")
-_RANGE = re.compile(r"\bin +(?P<low>[^.]+)\.\.(?P<high>[^.]+?)(?: +or +(?P<other>-?\d+))?(?= +(?:" + "|".join(WORDS) + r")\b|$)")
+_RANGE = re.compile(r"\bin +(?P<low>.+?)\.\.(?P<high>.+?)(?: +or +(?P<other>-?\d+))?(?= +(?:" + "|".join(WORDS) + r")\b|$)")
 
 
 def parse(inputs: "Mapping[str, str]", rules: str, library: str, example: "Optional[Sizes]" = None) -> Schema:
