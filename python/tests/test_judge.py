@@ -287,6 +287,16 @@ def test_bounds_of_floats_have_fractions():
         assert ((k == -100) | (k >= 0) & (k < len(k))).all()
 
 
+def test_more_elements_than_a_number_in_the_text():
+    """An answer that gives large inputs to torch names the size, perhaps as 1 << 14, from which it does."""
+    constants = _cases.constants_of("if x.numel() > 1 << 14 or n > 3 * 700:\n    pass\n")
+    assert {1 << 14, 2100} <= set(constants), constants
+    schema = _schema.parse({"x": "f32[m, n]", "w": "f32[n]"}, "n % 2 == 0, m <= 100", "numpy")
+    largest = [schema.most_elements(case.by_name) for case, _ in zip(_cases.plan(schema, constants), range(400))]
+    assert max(largest) > 1 << 14, max(largest)
+    assert max(schema.elements(case.by_name) for case, _ in zip(_cases.plan(schema, [64]), range(400))) <= _cases._MOST_ELEMENTS
+
+
 def test_values_at_several_blocks():
     """What a block gives to the next but one is seen at some values alone."""
     plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "", "numpy"), [32])

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("transposed", "rows", "step", "offset", "expanded", "outer")
 _MOST_ELEMENTS = 1 << 15
-_LARGEST_CONSTANT = 4096
+_LARGEST_CONSTANT = 4096  # that a size is tried around
+_LARGEST_GATE = 1 << 17  # … that an array has more elements than
 _BEFORE_EXAMPLES = 7  # small inputs, which say more about a mistake that they show; the task's own examples come before the budget ends
 _SMALL = (3, 5, 2, 7, 4, 6, 11, 13)
 
@@ -78,16 +79,33 @@ def _layouts_of_one(schema: "Schema", where: "Tuple[Tuple[str, int], ...]", seed
 
 
 def constants_of(text: str) -> "List[int]":
-    """Integers in a Python text that may be sizes of tiles, blocks or gates."""
+    """Integers in a Python text that may be sizes of tiles, blocks or gates; 1 << 12 is one, too."""
     found: "set[int]" = set()
     try:
         tree = ast.parse(text)
     except SyntaxError:
         return []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) is int and 2 <= node.value <= _LARGEST_CONSTANT:
-            found.add(node.value)
+        number = _folded(node)
+        if number is not None and 2 <= number <= _LARGEST_GATE:
+            found.add(number)
     return sorted(found)
+
+
+def _folded(node: "ast.AST") -> "Optional[int]":
+    """The value of an expression of integers alone."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _folded(node.left), _folded(node.right)
+    if left is None or right is None or not 0 <= left <= _LARGEST_GATE or not 0 <= right <= _LARGEST_GATE:
+        return None
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    if isinstance(node.op, (ast.LShift, ast.Pow)):
+        return (left << right if isinstance(node.op, ast.LShift) else left ** right) if right <= 20 else None
+    return left + right if isinstance(node.op, ast.Add) else None
 
 
 def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "Iterator[Case]":
@@ -107,6 +125,7 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     values = [Case(where, values=name, seed=next(seeds)) for number, name in enumerate(_patterns.wanted(schema)) for where in places[number % len(places)]]
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
+    beyond = [Case(sizes, seed=next(seeds)) for sizes in _beyond(schema, base, [c for c in constants if c > _LARGEST_CONSTANT])]
     samples = [Case(example=number) for number in range(examples)]
     alone = _layouts_of_one(schema, middle, seeds)
     # What a slow task is tried with says much for its time: layouts of few elements come before values at many.
@@ -114,6 +133,7 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     yield from itertools.islice(mixed, _BEFORE_EXAMPLES)
     yield from samples
     yield from mixed
+    yield from beyond
     generator = numpy.random.default_rng(5)
     patterns, forms = _patterns.wanted(schema), ["contiguous", *_layouts(schema)]
     while True:
@@ -200,6 +220,22 @@ def _of_several_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", co
                     found.setdefault(tuple(sizes.items()), place)
                     break
     return sorted(found, key=lambda sizes: (found[sizes], schema.elements(dict(sizes))))
+
+
+def _beyond(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
+    """Sizes at which an array has more elements than a large number in the text: an answer may do something else from there on."""
+    found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
+    for number in sorted({c for c in constants if c <= _LARGEST_GATE})[-2:]:
+        sizes, factor = dict(base), 2
+        while schema.most_elements(sizes) <= number and factor <= _LARGEST_GATE:
+            for name, size in base:
+                grown = {**sizes, name: size * factor}
+                if schema.most_elements(sizes) <= number and schema.allows(grown):
+                    sizes = grown
+            factor *= 2
+        if number < schema.most_elements(sizes) <= 4 * _LARGEST_GATE:
+            found[tuple(sizes.items())] = None
+    return list(found)
 
 
 def _middle(schema: "Schema", points: "List[Tuple[Tuple[str, int], ...]]", small: "Tuple[Tuple[str, int], ...]") -> "Tuple[Tuple[str, int], ...]":

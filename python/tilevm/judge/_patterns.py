@@ -5,6 +5,7 @@
     ties          few different values: which of equals is taken
     zeros         rows of 0 and of one value: division by a variance of 0, padding
     offset        far from 0: variances by squares, sums that cancel
+    below         far below 0, all of them: exp without the maximum, or with one that began with 0, loses every term
     large, tiny   overflow of 16 bits and of exp; what is lost below the normal numbers
     extreme       the largest numbers of the type
     hot           one large element in each row, at its end
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     Numbers = Any
 
-_FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "spread", "tiny", "signs", "extreme")
+_FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "below", "spread", "tiny", "signs", "extreme")
 _INTEGERS = ("low", "high", "equal", "rising", "falling")
 
 
@@ -37,7 +38,7 @@ def wanted(schema: "Schema") -> "List[str]":
     arrays = [item for item in schema.inputs if isinstance(item, ArrayInput)]
     found: "List[str]" = []
     if any(a.is_float for a in arrays):
-        found += [name for name in _FLOATS if name != "negative" or not all("positive" in a.words for a in arrays if a.is_float)]
+        found += [name for name in _FLOATS if name not in ("negative", "below") or not all("positive" in a.words for a in arrays if a.is_float)]
         found += [name for name, word in (("ninf", "inf"), ("inf", "inf"), ("nan", "nan")) if any(word in a.words for a in arrays)]
     if any(not a.is_float and a.dtype != "bool" for a in arrays):
         found[2:2] = [name for name in _INTEGERS[:3]]
@@ -119,6 +120,10 @@ def _offset(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Nu
     return _normal(item, shape, generator) + {"float16": 30.0, "bfloat16": 8.0}.get(item.dtype, 1000.0)
 
 
+def _below(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
+    return -150.0 - numpy.abs(_normal(item, shape, generator)) * 10
+
+
 def _large(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
     return _normal(item, shape, generator) * {"float16": 30.0, "float8_e4m3fn": 8.0, "float8_e5m2": 8.0}.get(item.dtype, 100.0)
 
@@ -161,7 +166,7 @@ def _with(special: float, whole_rows: bool) -> "Callable[..., Numbers]":
 
 
 _FILLS: "Dict[str, Callable[..., Numbers]]" = {
-    "negative": _negative, "ties": _ties, "zeros": _zeros, "offset": _offset, "large": _large, "hot": _hot, "spread": _spread, "tiny": _tiny,
+    "negative": _negative, "ties": _ties, "zeros": _zeros, "offset": _offset, "below": _below, "large": _large, "hot": _hot, "spread": _spread, "tiny": _tiny,
     "signs": _signs, "extreme": _extreme, "inf": _with(float("inf"), False), "ninf": _with(float("-inf"), False), "nan": _with(float("nan"), False),
 }
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import re
 
 from .._errors import argument_error
@@ -141,14 +142,14 @@ class Schema:
 
     def elements(self, sizes: "Sizes") -> int:
         """Of all inputs together."""
-        total = 0
-        for item in self.inputs:
-            if isinstance(item, ArrayInput):
-                count = 1
-                for part in item.shape:
-                    count *= max(0, part.at(sizes))
-                total += count
-        return total
+        return sum(self._counts(sizes))
+
+    def most_elements(self, sizes: "Sizes") -> int:
+        """Of the largest input."""
+        return max(self._counts(sizes), default=0)
+
+    def _counts(self, sizes: "Sizes") -> "List[int]":
+        return [math.prod(max(0, part.at(sizes)) for part in item.shape) for item in self.inputs if isinstance(item, ArrayInput)]
 
     def text(self) -> str:
         """As a task writes it."""
