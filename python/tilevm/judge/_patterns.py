@@ -80,7 +80,7 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
         values = numpy.full(count, int(generator.integers(low, high + 1)))
     else:
         values = generator.integers(low, high + 1, count)
-    if count and pattern == "normal" and "distinct" not in item.words and count > 2:
+    if pattern == "normal" and "distinct" not in item.words and (count > 2 or count == 2 and "sorted" in item.words):
         values[0], values[-1] = high, low  # both bounds come
     if pattern == "rising" or "sorted" in item.words:
         values = numpy.sort(values)
@@ -140,7 +140,9 @@ def _spread(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Nu
 
 
 def _tiny(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
-    return _normal(item, shape, generator) * 2.0 ** (FORMATS[item.dtype].least + 1)
+    """Of float32 and bfloat16 normal numbers alone: a GPU's own functions take smaller ones for 0, so that floor(-1e-39) may be 0 there."""
+    values, least = _normal(item, shape, generator), FORMATS[item.dtype].least
+    return numpy.sign(values) * (1 + numpy.abs(values)) * 2.0 ** (least + 1) if least == -126 else values * 2.0 ** (least + 1)
 
 
 def _signs(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
