@@ -76,6 +76,8 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
         values = low + generator.permutation(high - low + 1)[:count]
     elif pattern in ("low", "high"):
         values = numpy.full(count, low if pattern == "low" else high)
+        if pattern == "high" and "sorted" in item.words and count > 1:
+            values[0] = low  # of offsets: the first part has everything
     elif pattern == "equal":
         values = numpy.full(count, int(generator.integers(low, high + 1)))
     else:
