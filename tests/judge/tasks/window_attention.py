@@ -8,6 +8,7 @@ class Model(nn.Module):
         self.window, self.cap = window, cap
 
     def forward(self, q, k, v):
+        assert q.shape[1] % k.shape[1] == 0, "each head of keys has as many of queries"
         T, groups = q.shape[2], q.shape[1] // k.shape[1]
         k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
         s = (q @ k.transpose(-1, -2)) * q.shape[-1] ** -0.5
