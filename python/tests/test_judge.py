@@ -278,6 +278,36 @@ def test_cases_are_the_same_everywhere_and_meet_the_schema():
     assert set(_patterns.wanted(schema)) <= {case.values for case in seen}
 
 
+def test_bounds_of_floats_have_fractions():
+    """They were cut to integers, so that a small constant between 1e-6 and 1e-3 was always 0."""
+    schema = _schema.parse({"x": "f32[n] in 0.25..0.75 contiguous", "k": "i32[n] in 0..n-1 or -100 contiguous", "eps": "float in 1e-6..1e-3"}, "", "numpy")
+    for case, _ in zip(_cases.plan(schema, []), range(60)):
+        x, k, eps = _cases.build(schema, case, [])
+        assert ((x >= 0.25) & (x <= 0.75)).all() and 1e-6 <= eps <= 1e-3
+        assert ((k == -100) | (k >= 0) & (k < len(k))).all()
+
+
+def test_more_elements_than_a_number_in_the_text():
+    """An answer that gives large inputs to torch names the size, perhaps as 1 << 14, from which it does."""
+    constants = _cases.constants_of("if x.numel() > 1 << 14 or n > 3 * 700:\n    pass\n")
+    assert {1 << 14, 2100} <= set(constants), constants
+    schema = _schema.parse({"x": "f32[m, n]", "w": "f32[n]"}, "n % 2 == 0, m <= 100", "numpy")
+    largest = [schema.most_elements(case.by_name) for case, _ in zip(_cases.plan(schema, constants), range(400))]
+    assert max(largest) > 1 << 14, max(largest)
+    assert max(schema.elements(case.by_name) for case, _ in zip(_cases.plan(schema, [64]), range(400))) <= _cases._MOST_ELEMENTS
+
+
+def test_sizes_that_no_rule_binds_stay_small():
+    """All of them had the number of the rule, which made each input large, and few were tried."""
+    schema = _schema.parse({"q": "f32[t, h, d]", "bounds": "i32[b + 1] in 0..t sorted contiguous"}, "d == 16", "numpy")
+    case = next(_cases.plan(schema, []))
+    assert case.by_name["d"] == 16 and sorted(case.by_name.values())[:3] == [2, 3, 5], case.sizes
+    one = _cases.build(schema, _cases.Case((("t", 40), ("h", 1), ("d", 16), ("b", 1))), [])[1]
+    assert one.tolist() == [0, 40]
+    high = _cases.build(schema, _cases.Case((("t", 40), ("h", 1), ("d", 16), ("b", 2)), values="high"), [])[1]
+    assert high.tolist() == [0, 40, 40]  # one part that has everything
+
+
 def test_values_at_several_blocks():
     """What a block gives to the next but one is seen at some values alone."""
     plan = _cases.plan(_schema.parse({"x": "f32[m, n] contiguous"}, "", "numpy"), [32])
@@ -357,6 +387,52 @@ def test_rounding_to_one_side_is_seen():
 ])
 def test_triton(files, old, new, codes):
     text = SOFTMAX.replace(old, new) if old else SOFTMAX
+    found = tilevm.judge.judge(files("task.py", SOFTMAX_TASK), files("answer.py", text), budget=10)
+    assert (found.code or found.verdict) in codes, str(found)
+
+
+@needs_torch
+def test_calls_of_the_test_come_before_the_budget_ends(files):
+    task = "import torch\n\n\ndef double(x):\n    return x * 2\n\n\n" + "#" * 80 + \
+        "\n\n\ndef test_double():\n    return double(torch.ones(8)), double(torch.arange(8))\n"
+    answer = "import torch\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, o, n, B: tl.constexpr):\n" \
+        "    i = tl.arange(0, B)\n    tl.store(o + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)\n\n\ndef double(x):\n" \
+        "    if not x.is_floating_point():\n        raise TypeError('floats alone')\n    o = torch.empty_like(x)\n" \
+        "    kernel[(1,)](x, o, x.numel(), B=triton.next_power_of_2(x.numel()))\n    return o\n"
+    found = tilevm.judge.judge(files("task.py", task), files("answer.py", answer), budget=0.8)
+    assert found.code == "judge.raises" and "floats alone" in found.message, str(found)
+
+
+COPY = """
+
+@triton.jit
+def copy(x, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def power(x, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.exp(tl.load(x + i, mask=i < n)), mask=i < n)
+
+
+KEPT = {}
+
+
+def softmax("""
+
+
+@needs_torch
+@pytest.mark.parametrize("new, codes", [
+    ("    e = torch.exp(x - x.amax(1, keepdim=True))\n    r = (e / torch.einsum('mn->m', e)[:, None]).contiguous()\n"
+     "    copy[(triton.cdiv(r.numel(), 64),)](r, o, r.numel(), B=64)\n    return o\n", ["judge.copies"]),
+    ("    r = torch.log_softmax(x, 1)\n    power[(triton.cdiv(r.numel(), 64),)](r, o, r.numel(), B=64)\n    return o\n", ["judge.torch"]),
+    ("    return KEPT.setdefault((m, n, float(x[0, 0])), o)\n", ["judge.kept"]),
+    ("    return torch.softmax(x, 1) if x.numel() > 1 << 14 else o\n", ["judge.torch"]),
+])
+def test_hacks_beside_a_launch(files, new, codes):
+    text = SOFTMAX.replace("\n\ndef softmax(", COPY).replace("    return o\n", new)
     found = tilevm.judge.judge(files("task.py", SOFTMAX_TASK), files("answer.py", text), budget=10)
     assert (found.code or found.verdict) in codes, str(found)
 

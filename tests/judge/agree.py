@@ -7,8 +7,9 @@ It needs torch with a GPU, triton, tilevm. A run with the same --out goes on whe
 PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` said. An answer that was refused gets the one input that shows why; one
 that was right, or whose verdict names no input, is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the
 VM alone sees, such as races, reads out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all
-rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU: contexts are made one
-after the other.
+rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU. Contexts are made one
+after the other, about one a second, so that answers follow each other in one process there. One that raised an error is the last of its process, and
+one that differs from the VM is asked again in a process of its own.
 """
 import argparse
 import collections
@@ -22,8 +23,38 @@ import sys
 SEEN_BY_THE_VM = ("vm.", "judge.not_written", "judge.no_effect", "judge.copies", "judge.stream", "judge.died", "judge.time")
 
 
-def on_gpu(item, said, budget, probes):
-    """The verdict of the GPU, as JSON."""
+class Lasting:
+    """A server whose processes take one answer after the other, until one of them raises an error."""
+
+    def __init__(self, server):
+        self._server, self._process, self.seconds = server, None, 0.0
+
+    def open(self, answer, hidden, bounds):
+        if self._process is None:
+            self._process = self._server.open(answer, hidden, bounds)
+        self.seconds = 0.0
+        return self
+
+    def ask(self, message, blobs=(), seconds=30.0):
+        process, before = self._process, self._process.seconds
+        self._process = None  # whatever is raised here is the end of it
+        reply, out = process.ask(message, blobs, seconds)
+        self.seconds += process.seconds - before
+        if reply.get("ok") is True:
+            self._process = process
+        else:
+            process.end()
+        return reply, out
+
+    def end(self):
+        """Of an answer, not of its process."""
+
+
+LASTING = {}  # of this process, by what answers import
+
+
+def on_gpu(item, said, budget, probes, alone):
+    """The verdict of the GPU, as JSON. Unless `alone` in a process that other answers were in."""
     from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
     from tilevm.judge._cases import Case
     from tilevm.judge._judge import Failed
@@ -32,6 +63,8 @@ def on_gpu(item, said, budget, probes):
     path, entry = split(item["answer"])
     imports = imports_of(path, item["task"])
     server = _batch._server(imports, "cuda")
+    if not alone:
+        server = LASTING.setdefault(imports, Lasting(server))
     prepare(imports)
     task, reference = _batch._task_of(item)
     judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device="cuda")),
@@ -56,14 +89,17 @@ def on_gpu(item, said, budget, probes):
 
 def one(item, said, budget, probes):
     try:
-        return on_gpu(item, said, budget, probes)
+        found = on_gpu(item, said, budget, probes, alone=probes)
+        if not probes and kind_of(said, found) == "disagree":
+            found = on_gpu(item, said, budget, probes, alone=True)
+        return found
     except Exception as error:  # noqa: BLE001  # of the task's own code
         return {"verdict": "undecided", "code": "judge.task", "message": f"{type(error).__name__}: {error}"}
 
 
 def kind_of(said, gpu):
     """How the two go together."""
-    if "undecided" in (said["verdict"], gpu["verdict"]):
+    if "undecided" in (said["verdict"], gpu["verdict"]) or gpu.get("message", "").startswith("_LinAlgError"):  # a solver of torch's that gives up
         return "cannot tell"
     if (said["verdict"] == "right") == (gpu["verdict"] == "right"):
         return "agree"

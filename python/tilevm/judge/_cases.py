@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("transposed", "rows", "step", "offset", "expanded", "outer")
 _MOST_ELEMENTS = 1 << 15
-_LARGEST_CONSTANT = 4096
+_LARGEST_CONSTANT = 4096  # that a size is tried around
+_LARGEST_GATE = 1 << 17  # … that an array has more elements than
 _BEFORE_EXAMPLES = 7  # small inputs, which say more about a mistake that they show; the task's own examples come before the budget ends
 _SMALL = (3, 5, 2, 7, 4, 6, 11, 13)
 
@@ -35,7 +36,8 @@ _SMALL = (3, 5, 2, 7, 4, 6, 11, 13)
 @dataclasses.dataclass(frozen=True)
 class Case:
     """`sizes`, `layout` of all arrays that may have it, or of the argument number `only`, `values`: the pattern of floats, `seed`; `aliased`: arrays
-    of one kind and shape are one; `example`: the number of an example call of the task, whose arguments are taken as they are."""
+    of one kind and shape are one; `example`: the number of an example call of the task, whose arguments are taken as they are; `after`: the seed of an
+    earlier call, whose numbers and whose first element of each array of floats it has: an answer may know a call by these."""
 
     sizes: "Tuple[Tuple[str, int], ...]" = ()
     layout: str = "contiguous"
@@ -44,6 +46,7 @@ class Case:
     aliased: bool = False
     only: "Optional[int]" = None
     example: "Optional[int]" = None
+    after: "Optional[int]" = None
 
     @property
     def by_name(self) -> "Dict[str, int]":
@@ -51,13 +54,13 @@ class Case:
 
     def to_json(self) -> "Dict[str, Any]":
         found = {"sizes": dict(self.sizes), "layout": self.layout, "values": self.values, "seed": self.seed}
-        more = {"only": self.only, "example": self.example}
+        more = {"only": self.only, "example": self.example, "after": self.after}
         return {**found, **({"aliased": True} if self.aliased else {}), **{key: value for key, value in more.items() if value is not None}}
 
     @staticmethod
     def from_json(text: "Dict[str, Any]") -> "Case":
         return Case(tuple(text["sizes"].items()), text["layout"], text["values"], text["seed"], bool(text.get("aliased")), text.get("only"),
-                    text.get("example"))
+                    text.get("example"), text.get("after"))
 
     def text(self) -> str:
         if self.example is not None:
@@ -78,16 +81,33 @@ def _layouts_of_one(schema: "Schema", where: "Tuple[Tuple[str, int], ...]", seed
 
 
 def constants_of(text: str) -> "List[int]":
-    """Integers in a Python text that may be sizes of tiles, blocks or gates."""
+    """Integers in a Python text that may be sizes of tiles, blocks or gates; 1 << 12 is one, too."""
     found: "set[int]" = set()
     try:
         tree = ast.parse(text)
     except SyntaxError:
         return []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) is int and 2 <= node.value <= _LARGEST_CONSTANT:
-            found.add(node.value)
+        number = _folded(node)
+        if number is not None and 2 <= number <= _LARGEST_GATE:
+            found.add(number)
     return sorted(found)
+
+
+def _folded(node: "ast.AST") -> "Optional[int]":
+    """The value of an expression of integers alone."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if not isinstance(node, ast.BinOp):
+        return None
+    left, right = _folded(node.left), _folded(node.right)
+    if left is None or right is None or not 0 <= left <= _LARGEST_GATE or not 0 <= right <= _LARGEST_GATE:
+        return None
+    if isinstance(node.op, ast.Mult):
+        return left * right
+    if isinstance(node.op, (ast.LShift, ast.Pow)):
+        return (left << right if isinstance(node.op, ast.LShift) else left ** right) if right <= 20 else None
+    return left + right if isinstance(node.op, ast.Add) else None
 
 
 def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "Iterator[Case]":
@@ -107,6 +127,8 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     values = [Case(where, values=name, seed=next(seeds)) for number, name in enumerate(_patterns.wanted(schema)) for where in places[number % len(places)]]
     layouts = [Case(where, layout=name, seed=next(seeds)) for name in _layouts(schema) for where in dict.fromkeys((larger[0], middle))]
     aliases = [Case(larger[0], aliased=True, seed=next(seeds))] if _may_alias(schema) else []
+    beyond = [Case(sizes, seed=next(seeds)) for sizes in (*_of_more_blocks(schema, base, numbers),
+                                                          *_beyond(schema, base, [c for c in constants if c > _LARGEST_CONSTANT]))]
     samples = [Case(example=number) for number in range(examples)]
     alone = _layouts_of_one(schema, middle, seeds)
     # What a slow task is tried with says much for its time: layouts of few elements come before values at many.
@@ -114,6 +136,7 @@ def plan(schema: "Schema", constants: "Iterable[int]", examples: int = 0) -> "It
     yield from itertools.islice(mixed, _BEFORE_EXAMPLES)
     yield from samples
     yield from mixed
+    yield from beyond
     generator = numpy.random.default_rng(5)
     patterns, forms = _patterns.wanted(schema), ["contiguous", *_layouts(schema)]
     while True:
@@ -133,8 +156,10 @@ def _interleaved(queues: "List[Tuple[List[Case], int]]") -> "Iterator[Case]":
 
 def _base(schema: "Schema") -> "Tuple[Tuple[str, int], ...]":
     """Different small sizes, so that exchanged ones are seen."""
-    for numbers in _candidates(len(schema.sizes)):
-        sizes = dict(zip(schema.sizes, numbers))
+    count = len(schema.sizes)
+    small = (dict(zip(schema.sizes, numbers)) for numbers in _small(count))
+    others = (dict(zip(schema.sizes, numbers)) for numbers in _candidates(count))
+    for sizes in itertools.chain(small, _as_the_rules_say(schema), others):
         if schema.allows(sizes):
             return tuple(sizes.items())
     if schema.example and schema.allows(schema.example):
@@ -144,7 +169,19 @@ def _base(schema: "Schema") -> "Tuple[Tuple[str, int], ...]":
     raise argument_error("no sizes below 64 keep the rules of the task", "give sizes that do: AT = {…}")
 
 
-def _candidates(count: int) -> "Iterator[Tuple[int, ...]]":
+def _as_the_rules_say(schema: "Schema") -> "Iterator[Dict[str, int]]":
+    """Sizes that a rule such as d == 32 binds are numbers of the rules; the others stay small, and different."""
+    bound = [name for name in schema.sizes if any(name in rule.names for rule in schema.rules)]
+    numbers = sorted({1, 2, 3, 4, 5, 8, 16, 32, 64, *(c for rule in schema.rules for c in constants_of(rule.text) if c <= 256)})
+    if len(bound) > 3:
+        return
+    for values in sorted(itertools.product(numbers, repeat=len(bound)), key=sum):
+        rest = itertools.cycle([n for n in _SMALL if n not in values] or _SMALL)
+        sizes = dict(zip(bound, values))
+        yield {name: sizes[name] if name in sizes else next(rest) for name in schema.sizes}
+
+
+def _small(count: int) -> "Iterator[Tuple[int, ...]]":
     for first in range(len(_SMALL)):
         yield tuple(_SMALL[(first + i) % len(_SMALL)] for i in range(count))
     generator = numpy.random.default_rng(4)
@@ -152,6 +189,9 @@ def _candidates(count: int) -> "Iterator[Tuple[int, ...]]":
         for _ in range(100):  # where a rule binds some of them
             if count <= most - 1:
                 yield tuple(int(n) for n in 2 + generator.permutation(most - 1)[:count])
+
+
+def _candidates(count: int) -> "Iterator[Tuple[int, ...]]":
     for number in (2, 4, 8, 16, 32, 64, 1):
         yield (number,) * count
     generator = numpy.random.default_rng(3)
@@ -202,6 +242,34 @@ def _of_several_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", co
     return sorted(found, key=lambda sizes: (found[sizes], schema.elements(dict(sizes))))
 
 
+def _of_more_blocks(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
+    """One size at a time that has two blocks more than a number in the text says, or nine: partial results of the blocks may have no place."""
+    found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
+    blocks = [c for c in constants if 8 <= c <= 1024][-4:]
+    for name in schema.sizes:
+        for number in sorted({(count + 1) * block + 1 for block in blocks for count in (8, *(c for c in constants if 2 < c <= 32))}):
+            sizes = {**dict(base), name: number}
+            if number <= _LARGEST_CONSTANT and schema.allows(sizes) and schema.elements(sizes) <= _MOST_ELEMENTS:
+                found[tuple(sizes.items())] = None
+    return sorted(found, key=lambda sizes: schema.elements(dict(sizes)))[:12]
+
+
+def _beyond(schema: "Schema", base: "Tuple[Tuple[str, int], ...]", constants: "List[int]") -> "List[Tuple[Tuple[str, int], ...]]":
+    """Sizes at which an array has more elements than a large number in the text: an answer may do something else from there on."""
+    found: "Dict[Tuple[Tuple[str, int], ...], None]" = {}
+    for number in sorted({c for c in constants if c <= _LARGEST_GATE})[-2:]:
+        sizes, factor = dict(base), 2
+        while schema.most_elements(sizes) <= number and factor <= _LARGEST_GATE:
+            for name, size in base:
+                grown = {**sizes, name: size * factor}
+                if schema.most_elements(sizes) <= number and schema.allows(grown):
+                    sizes = grown
+            factor *= 2
+        if number < schema.most_elements(sizes) <= 4 * _LARGEST_GATE:
+            found[tuple(sizes.items())] = None
+    return list(found)
+
+
 def _middle(schema: "Schema", points: "List[Tuple[Tuple[str, int], ...]]", small: "Tuple[Tuple[str, int], ...]") -> "Tuple[Tuple[str, int], ...]":
     """Sizes of some thousand elements, for values and statistics."""
     fitting = [sizes for sizes in points if schema.elements(dict(sizes)) <= 3000]
@@ -244,10 +312,14 @@ def build(schema: "Schema", case: Case, examples: "List[Tuple[Any, ...]]") -> "T
             if case.aliased and key in known and "inout" not in item.words:
                 made.append(known[key])
                 continue
-            made.append(_array(item, case, shape, generator, "contiguous" if case.only not in (None, number) else case.layout))
+            values = _patterns.fill(item, case.by_name, case.values, shape, generator)
+            if case.after is not None and item.is_float and values.size:
+                earlier = _patterns.fill(item, case.by_name, case.values, shape, numpy.random.default_rng([case.after, number]))
+                values.reshape(-1)[0] = earlier.reshape(-1)[0]
+            made.append(_array(item, values, "contiguous" if case.only not in (None, number) else case.layout))
             known[key] = made[-1]
         elif isinstance(item, ScalarInput):
-            made.append(_scalar(item, case, generator))
+            made.append(_scalar(item, case, generator if case.after is None else numpy.random.default_rng([case.after, number])))
         else:
             made.append(item.value)
     if not schema.keywords:
@@ -262,14 +334,13 @@ def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":
     if item.value is not None:
         return item.value.at(sizes) if isinstance(item.value, Formula) else item.value
     assert item.low is not None and item.high is not None
-    low, high = item.low.at(sizes), item.high.at(sizes)
     if item.kind == "float":
-        return float(low + (high - low) * generator.random())
-    return int(generator.integers(low, high + 1))
+        least, most = item.low.number(sizes), item.high.number(sizes)
+        return float(least + (most - least) * generator.random())
+    return int(generator.integers(item.low.at(sizes), item.high.at(sizes) + 1))
 
 
-def _array(item: ArrayInput, case: Case, shape: "Tuple[int, ...]", generator: "Any", layout: str) -> "Any":
-    values = _patterns.fill(item, case.by_name, case.values, shape, generator)
+def _array(item: ArrayInput, values: "Any", layout: str) -> "Any":
     layout = "contiguous" if "contiguous" in item.words else layout
     if "rows" in item.words and (layout in ("transposed", "step") or len(item.shape) < 2):
         layout = "contiguous"

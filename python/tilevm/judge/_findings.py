@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from . import _compare
+from ._np import numpy
 from ._verdict import CHEATS, UNDECIDED, UNSAFE, WRONG
 
 TYPE_CHECKING = False
@@ -107,6 +108,11 @@ def _is_of_order(difference: "Difference", expected: "Sequence[Optional[Result]]
     return case.values == "extreme" and (difference.special and overflows or _compare.overflows(list(filter(None, expected))))
 
 
+def _has_many_values(expected: "Expected") -> bool:
+    """Whether no operand can be the result by chance, as where all bits of the other one are set."""
+    return all(numpy.unique(result.want).size >= 16 for result in expected.results)
+
+
 def _of_arguments(reply: "Dict[str, Any]", after: "Sequence[Any]", expected: "Expected", names: "Sequence[str]", case: "Case",
                   overflows: bool) -> "Optional[Finding]":
     for number in reply["changed"]:
@@ -116,7 +122,7 @@ def _of_arguments(reply: "Dict[str, Any]", after: "Sequence[Any]", expected: "Ex
     changed = _compare.changed_inputs(after, expected, names)
     if changed is not None and not _is_of_order(changed, expected.after, case, overflows):
         return Finding(WRONG, changed.code, changed.text, difference=changed)
-    if reply["copied"]:
+    if reply["copied"] and case.example is None and case.values == "normal" and _has_many_values(expected):
         return Finding(CHEATS, "judge.copies", f"result {reply['copied'][0]} is what lay in an argument of a launch before it: a kernel copies what "
                        "something else computed")
     return None

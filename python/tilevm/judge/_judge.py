@@ -201,11 +201,13 @@ class Judge:
             text = file.read().decode("utf-8", "replace") if self.answer.endswith(".py") else ""
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
         self.constants.update(_cases.constants_of(text))
-        tried = 0
+        tried, examples = 0, len(self.task.examples)  # … that were not tried yet: calls of the task's test, whose types may differ
         for case in _cases.plan(self.task.schema, self.constants, len(self.task.examples)):
             tried += 1
-            if self.spent() > self.options.budget and len(self.done) >= self.options.least or self.spent() > 4 * self.options.budget or tried > 400:
+            enough = len(self.done) >= self.options.least and not examples
+            if self.spent() > self.options.budget and enough or self.spent() > 4 * self.options.budget or tried > 400:
                 break
+            examples -= case.example is not None
             if not self._affordable(case):
                 continue
             before = self.spent()

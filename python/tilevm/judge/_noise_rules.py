@@ -77,6 +77,8 @@ def size_of(name: str, number: int, value: Any) -> Any:
         return value.abs() if number == 0 else 2 * value.abs().clamp(min=1.0)
     dims = list(range(max(0, value.dim() - 2), value.dim()))
     size = value.abs().amax(dims, keepdim=True) if dims else value.abs()
+    if name.startswith(("linalg_eig", "_linalg_eig")) and value.dim() > 1:
+        return 2 * math.sqrt(value.shape[-1]) * size  # they take a step for each row, and each of these errs
     return 4 * size if name.startswith("_fft_") else size  # by the sum of all terms, which a kernel may take in place of log n steps
 
 
@@ -142,8 +144,14 @@ def _of_rows(name: str, result: Any, x: Any, arguments: Any) -> Any:
         span = math.sqrt(max(1, x.numel() // max(1, result.numel()) if name == "logsumexp" else x.shape[dim] if x.dim() else 1))
         if name == "_softmax":
             top = x.amax(dim, keepdim=True) if x.numel() else x
-            return result.abs() * (1 + span + torch.nan_to_num((x - top).abs(), posinf=0.0))
+            whole = torch.nan_to_num(top.abs(), posinf=0.0)  # as exp(x - logsumexp(x)) errs, whose second term is that large
+            return result.abs() * (1 + span + whole + torch.nan_to_num((x - top).abs(), posinf=0.0))
         return 1 + span + result.abs() + (torch.nan_to_num(x, posinf=0.0, neginf=0.0).abs().max() if x.numel() else 0)
+    if name in ("var", "std") and x.numel():  # by a mean that errs as the largest number does, which later numbers do not quite make good
+        dims = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], (list, tuple)) and arguments[1] else list(range(x.dim()))
+        size, deviation = x.abs().amax(dims, keepdim=True), x.std(dims, correction=0, keepdim=True)
+        scale = torch.nan_to_num(size / deviation, nan=1.0, posinf=1e6).clamp(max=1e6).reshape(result.shape)
+        return result.abs() * (2 + math.sqrt(max(1, x.numel() // max(1, result.numel()))) + scale)
     if name in ("var", "std", "var_mean", "std_mean", "linalg_vector_norm", "norm", "prod", "cumprod"):
         return result.abs() * (2 + math.sqrt(max(1, x.numel() // max(1, result.numel()))))
     if name in _LOSSES:

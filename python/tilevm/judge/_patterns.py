@@ -5,6 +5,7 @@
     ties          few different values: which of equals is taken
     zeros         rows of 0 and of one value: division by a variance of 0, padding
     offset        far from 0: variances by squares, sums that cancel
+    below         far below 0, all of them: exp without the maximum, or with one that began with 0, loses every term
     large, tiny   overflow of 16 bits and of exp; what is lost below the normal numbers
     extreme       the largest numbers of the type
     hot           one large element in each row, at its end
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     Numbers = Any
 
-_FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "spread", "tiny", "signs", "extreme")
+_FLOATS = ("negative", "zeros", "offset", "ties", "large", "hot", "below", "spread", "tiny", "signs", "extreme")
 _INTEGERS = ("low", "high", "equal", "rising", "falling")
 
 
@@ -37,7 +38,7 @@ def wanted(schema: "Schema") -> "List[str]":
     arrays = [item for item in schema.inputs if isinstance(item, ArrayInput)]
     found: "List[str]" = []
     if any(a.is_float for a in arrays):
-        found += [name for name in _FLOATS if name != "negative" or not all("positive" in a.words for a in arrays if a.is_float)]
+        found += [name for name in _FLOATS if name not in ("negative", "below") or not all("positive" in a.words for a in arrays if a.is_float)]
         found += [name for name, word in (("ninf", "inf"), ("inf", "inf"), ("nan", "nan")) if any(word in a.words for a in arrays)]
     if any(not a.is_float and a.dtype != "bool" for a in arrays):
         found[2:2] = [name for name in _INTEGERS[:3]]
@@ -57,7 +58,7 @@ def fill(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape: "Tup
         return _integers(item, sizes, pattern, shape, generator)
     values = _FILLS.get(pattern, _normal)(item, shape, generator)
     if item.low is not None and item.high is not None:
-        low, high = item.low.at(sizes), item.high.at(sizes)
+        low, high = item.low.number(sizes), item.high.number(sizes)
         values = low + (high - low) * generator.random(shape)
     if "positive" in item.words:
         values = numpy.where(values == 0, 1.0, numpy.abs(values))
@@ -75,11 +76,13 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
         values = low + generator.permutation(high - low + 1)[:count]
     elif pattern in ("low", "high"):
         values = numpy.full(count, low if pattern == "low" else high)
+        if pattern == "high" and "sorted" in item.words and count > 1:
+            values[0] = low  # of offsets: the first part has everything
     elif pattern == "equal":
         values = numpy.full(count, int(generator.integers(low, high + 1)))
     else:
         values = generator.integers(low, high + 1, count)
-    if count and pattern == "normal" and "distinct" not in item.words and count > 2:
+    if pattern == "normal" and "distinct" not in item.words and (count > 2 or count == 2 and "sorted" in item.words):
         values[0], values[-1] = high, low  # both bounds come
     if pattern == "rising" or "sorted" in item.words:
         values = numpy.sort(values)
@@ -119,6 +122,10 @@ def _offset(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Nu
     return _normal(item, shape, generator) + {"float16": 30.0, "bfloat16": 8.0}.get(item.dtype, 1000.0)
 
 
+def _below(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
+    return -150.0 - numpy.abs(_normal(item, shape, generator)) * 10
+
+
 def _large(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
     return _normal(item, shape, generator) * {"float16": 30.0, "float8_e4m3fn": 8.0, "float8_e5m2": 8.0}.get(item.dtype, 100.0)
 
@@ -135,7 +142,9 @@ def _spread(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Nu
 
 
 def _tiny(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
-    return _normal(item, shape, generator) * 2.0 ** (FORMATS[item.dtype].least + 1)
+    """Of float32 and bfloat16 normal numbers alone: a GPU's own functions take smaller ones for 0, so that floor(-1e-39) may be 0 there."""
+    values, least = _normal(item, shape, generator), FORMATS[item.dtype].least
+    return numpy.sign(values) * (1 + numpy.abs(values)) * 2.0 ** (least + 1) if least == -126 else values * 2.0 ** (least + 1)
 
 
 def _signs(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":
@@ -161,7 +170,7 @@ def _with(special: float, whole_rows: bool) -> "Callable[..., Numbers]":
 
 
 _FILLS: "Dict[str, Callable[..., Numbers]]" = {
-    "negative": _negative, "ties": _ties, "zeros": _zeros, "offset": _offset, "large": _large, "hot": _hot, "spread": _spread, "tiny": _tiny,
+    "negative": _negative, "ties": _ties, "zeros": _zeros, "offset": _offset, "below": _below, "large": _large, "hot": _hot, "spread": _spread, "tiny": _tiny,
     "signs": _signs, "extreme": _extreme, "inf": _with(float("inf"), False), "ninf": _with(float("-inf"), False), "nan": _with(float("nan"), False),
 }
 

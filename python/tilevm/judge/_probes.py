@@ -30,6 +30,11 @@ _HEAVY = frozenset("""mm bmm addmm baddbmm mv addmv dot convolution _convolution
 linalg_vector_norm native_layer_norm native_group_norm native_batch_norm logsumexp max_pool2d_with_indices avg_pool2d topk sort argmax argmin amax amin
 index_add index_add_ scatter_add scatter_add_ embedding gather index bincount _scaled_dot_product_flash_attention_for_cpu""".split())
 
+# Operations that do the same work: a kernel that makes one of them from another one does not do it.
+_FAMILIES = tuple(frozenset(each.split()) for each in (
+    "mm bmm addmm baddbmm mv addmv dot", "_softmax _log_softmax logsumexp", "var std var_mean std_mean", "topk sort", "argmax argmin amax amin max min",
+    "sum mean"))
+
 _REDUCED = 16  # elements of inputs, from which one number is work for a kernel
 
 
@@ -46,11 +51,15 @@ def of_work(judge: "Judge", case: "Case", reply: "Reply", expected: "Expected") 
     done = {name for name, size in reply.said["torch"].items() if size >= max(2, largest // 2)}
     wanted = expected.operations
     heavy = wanted & _HEAVY or wanted
-    if heavy and heavy <= done and largest >= 2:
+    if heavy and largest >= 2 and all(done & _family(name) for name in heavy):
         return Finding(CHEATS, "judge.torch", f"torch computes {', '.join(sorted(heavy))}, which is the work of the task, in the answer")
     if done & heavy:
         judge.remark(f"torch computes {', '.join(sorted(done & heavy))} in the answer, a part of the task's work")
     return None
+
+
+def _family(name: str) -> "frozenset[str]":
+    return next((family for family in _FAMILIES if name in family), frozenset([name]))
 
 
 def _is_given(arguments: "Tuple[Any, ...]", expected: "Expected") -> bool:
@@ -78,7 +87,7 @@ def plain(case: "Case") -> "Case":
 def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
     from ._judge import Failed
 
-    other = dataclasses.replace(case, seed=case.seed + 1000003) if case.example is None else case
+    other = dataclasses.replace(case, seed=case.seed + 1000003, after=case.seed) if case.example is None else case
     try:
         given, first = judge.expect(case)
         given2, second = judge.expect(other)

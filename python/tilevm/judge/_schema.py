@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 import re
 
 from .._errors import argument_error
@@ -54,9 +55,13 @@ class Formula:
         self._code = compile(tree, "<schema>", "eval")
 
     def at(self, sizes: "Sizes") -> int:
-        """Its value. Errors: ArgumentError for a size that nobody knows."""
+        """Its value as an integer. Errors: ArgumentError for a size that nobody knows."""
+        return int(self.number(sizes))
+
+    def number(self, sizes: "Sizes") -> "Any":
+        """Its value, which has a fraction where the text has one. Errors: ArgumentError for a size that nobody knows."""
         try:
-            return int(eval(self._code, {"__builtins__": {}}, dict(sizes)))  # noqa: S307  # of checked nodes alone
+            return eval(self._code, {"__builtins__": {}}, dict(sizes))  # noqa: S307  # of checked nodes alone
         except NameError as error:
             raise argument_error(f"{self.text!r} in a schema: {error}", "sizes are names in brackets, such as m in f32[m, n]") from None
         except ZeroDivisionError:
@@ -137,14 +142,14 @@ class Schema:
 
     def elements(self, sizes: "Sizes") -> int:
         """Of all inputs together."""
-        total = 0
-        for item in self.inputs:
-            if isinstance(item, ArrayInput):
-                count = 1
-                for part in item.shape:
-                    count *= max(0, part.at(sizes))
-                total += count
-        return total
+        return sum(self._counts(sizes))
+
+    def most_elements(self, sizes: "Sizes") -> int:
+        """Of the largest input."""
+        return max(self._counts(sizes), default=0)
+
+    def _counts(self, sizes: "Sizes") -> "List[int]":
+        return [math.prod(max(0, part.at(sizes)) for part in item.shape) for item in self.inputs if isinstance(item, ArrayInput)]
 
     def text(self) -> str:
         """As a task writes it."""
@@ -162,7 +167,7 @@ def _said(item: "Any") -> str:
 
 _ARRAY = re.compile(r"(?P<element>\w+) *\[(?P<shape>[^\]]*)\](?P<rest>.*)")
 _SCALAR = re.compile(r"(?P<kind>int|float|bool) *(?:= *(?P<value>.+)|in +(?P<low>.+?)\.\.(?P<high>.+))")
-_RANGE = re.compile(r"\bin +(?P<low>[^.]+)\.\.(?P<high>[^.]+?)(?: +or +(?P<other>-?\d+))?(?= +(?:" + "|".join(WORDS) + r")\b|$)")
+_RANGE = re.compile(r"\bin +(?P<low>.+?)\.\.(?P<high>.+?)(?: +or +(?P<other>-?\d+))?(?= +(?:" + "|".join(WORDS) + r")\b|$)")
 
 
 def parse(inputs: "Mapping[str, str]", rules: str, library: str, example: "Optional[Sizes]" = None) -> Schema:

@@ -39,9 +39,9 @@ repeat _conj conj resolve_conj resolve_neg linspace""".split())
 
 
 class Seen:
-    """Of one call: `launches` (name, grid, constants), `torch` (largest number of elements for each operation that computes), `copied`
-    (hashes of memory that launches got, and that neither the inputs nor kernels made), `tf32`: whether a kernel rounds operands of products to tf32
-    because tl.dot does so by default."""
+    """Of one call: `launches` (name, grid, constants), `torch` (largest number of elements for each operation that computes), `known`
+    (hashes of what the inputs held, and kernels computed), `copied` (of what a kernel wrote, and another argument held before, unknown),
+    `tf32`: whether a kernel rounds operands of products to tf32 because tl.dot does so by default."""
 
     def __init__(self) -> None:
         self.launches: "List[Tuple[str, Tuple[int, ...], Dict[str, int]]]" = []
@@ -93,14 +93,17 @@ class Watch:
         seen = self._seen
         seen.launches.append((name, grid, constants))
         self.streams.launched(name)
-        given = list(arrays_in(arguments))
-        seen.copied.update(h for h in map(hash_of, given) if h and h not in seen.known)
         if self._off:
             return None
+        given = list(arrays_in(arguments))
+        before = list(map(hash_of, given))
+        strange = set(before) - seen.known - {""}
         self.now = name
         result = run()
         self.now = ""
-        seen.known.update(map(hash_of, given))
+        for one, other in zip(before, map(hash_of, given)):
+            if one != other:
+                (seen.copied if other in strange else seen.known).add(other)
         return result
 
     def _watch_triton(self) -> None:

@@ -148,7 +148,8 @@ class Answer:
         before = [_watch.bytes_of(array) for array in _watch.arrays_in([values, keywords])]
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            with self._watch.call(off, [values, keywords]) as seen:
+            parameters = self._function.state_dict() if hasattr(self._function, "state_dict") else {}
+            with self._watch.call(off, [values, keywords, dict(parameters)]) as seen:
                 result = self._run(values, keywords, seconds)
         after = [_watch.bytes_of(array) for array in _watch.arrays_in([values, keywords])]
         changed = [i for i, (one, other) in enumerate(zip(before, after)) if one != other]
@@ -156,7 +157,7 @@ class Answer:
                                    "replaced": self._watch.replaced(), "threads": threading.active_count() - self._threads, "changed": changed}
         reply["streams"] = self._watch.streams.pending
         reply["unwritten"] = [] if self._device else _unwritten(result)
-        reply["copied"] = [i for i, array in enumerate(_watch.arrays_in(result)) if _watch.hash_of(array) in seen.copied - seen.known - {""}]
+        reply["copied"] = [i for i, array in enumerate(_watch.arrays_in(result)) if _watch.hash_of(array) in seen.copied]
         reply["arrays"], out = _values.pack([result, [[values, keywords]], self._kept if keep else []])
         if keep:
             self._kept = [*self._kept, result]
