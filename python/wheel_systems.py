@@ -94,7 +94,7 @@ class MacOS:
 
     def link_options(self, prefix, names):
         # Functions of Python are the interpreter's, which is there before the extension.
-        return ["-fPIC", "-shared", *(f"{prefix}/{self.libraries[name]}" for name in names), "-Wl,-undefined,dynamic_lookup",
+        return ["-fPIC", "-fvisibility=hidden", "-shared", *(f"{prefix}/{self.libraries[name]}" for name in names), "-Wl,-undefined,dynamic_lookup",
                 "-Wl,-rpath,@loader_path/_native/lib", "-s"]
 
     def files_of_prefix(self, prefix, work):
