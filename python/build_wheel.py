@@ -43,7 +43,8 @@ def compile_c(name, sources, options, work):
 def compile_extension(system, prefix, include, work):
     options = [*os.environ.get("CPPFLAGS", "").split(), f"-I{include}", f"-I{prefix}/include", f"-iquote{ROOT}"]
     links = [*system.link_options(prefix, ("tilevm", "tilevm_forms")), *os.environ.get("LDFLAGS", "").split()]
-    if not compile_c(system.extension, HERE.glob("ext/**/*.c"), [*options, *links], work):
+    sources = [path for path in HERE.glob("ext/**/*.c") if path.parent.name != "platform" or path.name == system.source]
+    if not compile_c(system.extension, sources, [*options, *links], work):
         fail("the extension does not compile; its headers are those of `python3-dev`")
 
 

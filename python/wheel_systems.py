@@ -1,7 +1,8 @@
 """What differs between the systems that wheels are for; build_wheel.py has the rest.
 
-A system has the names of the extension and of the handler for JAX, the options that link them, the paths of the libraries in a prefix, and two
-questions about the finished files: what is wrong with them (`mistakes`), and what the wheel's tag calls them (`tag`).
+A system has the names of the extension and of the handler for JAX, the options that link them, the one source of ext/platform that it takes, and the
+paths of the libraries in a prefix. It answers two questions about the finished files: what is wrong with them (`mistakes`), and what the wheel's
+tag calls them (`tag`).
 """
 import os
 import pathlib
@@ -22,7 +23,7 @@ def asked(*options):
 
 
 class Linux:
-    extension, handler = "_tilevm.abi3.so", "_jax_ffi.so"
+    extension, handler, source = "_tilevm.abi3.so", "_jax_ffi.so", "posix.c"
     libraries = {"tilevm": "lib/libtilevm.so.1", "tilevm_forms": "lib/libtilevm_forms.so.1"}
     # The first glibc of the systems whose C++ library has a version of its symbols, as the manylinux policies have it.
     glibcxx = {(3, 4, 19): 17, (3, 4, 24): 24, (3, 4, 25): 28, (3, 4, 28): 31, (3, 4, 29): 34, (3, 4, 30): 35, (3, 4, 32): 38, (3, 4, 33): 39}
@@ -89,7 +90,7 @@ class Linux:
 
 class MacOS:
     """Apple's processors; CC is zig's clang (third_party/zig), which needs no file of Apple's."""
-    extension, handler = "_tilevm.abi3.so", "_jax_ffi.so"
+    extension, handler, source = "_tilevm.abi3.so", "_jax_ffi.so", "posix.c"
     libraries = {"tilevm": "lib/libtilevm.dylib", "tilevm_forms": "lib/libtilevm_forms.dylib"}
 
     def link_options(self, prefix, names):
@@ -109,11 +110,11 @@ class MacOS:
 
 class Windows:
     """x86-64; CC is zig's clang. Libraries lie beside the extension, where Windows looks for what it needs."""
-    extension, handler = "_tilevm.pyd", None
+    extension, handler, source = "_tilevm.pyd", None, "windows.c"
     libraries = {"tilevm": "lib/tilevm.dll", "tilevm_forms": "lib/tilevm_forms.dll"}
 
     def link_options(self, prefix, names):
-        return ["-shared", *(f"{prefix}/lib/{name}.lib" for name in names), "-s"]
+        return ["-shared", *(f"{prefix}/lib/{name}.lib" for name in names), "-lpython3", "-s"]
 
     def files_of_prefix(self, prefix, work):
         return [(pathlib.Path(path).name, prefix / path) for path in self.libraries.values()]

@@ -47,7 +47,7 @@ class Windows:
     """x86-64 with SSE4.2, and what the VM finds at run time."""
     target, system = "x86_64-windows-gnu", "windows"
     configuration = ["--platform_suffix=zig-windows"]
-    compile_options, link_options = ["-DSLEEF_STATIC_LIBS", "-D_WIN32_WINNT=0x0A00"], ["-Wl,--gc-sections", "-ldbghelp", "-lbcrypt"]
+    compile_options, link_options = ["-DSLEEF_STATIC_LIBS"], ["-Wl,--gc-sections", "-ldbghelp", "-lbcrypt"]
     sleef = {"purec_scalar": [], "sse4": ["-msse4.1"], "avx": ["-mavx"], "avx512fnofma": ["-mavx512f"]}
     program = "tilevm.exe"
 
@@ -106,6 +106,9 @@ class Build:
                     skip = False
                 elif word == "-c":
                     source, skip = following, True
+                elif word == "-isystem" and (ROOT / following).is_dir() and not following.startswith(("/", "bazel-out/")):
+                    options += ["-isystem", str(ROOT / following)]
+                    skip = True
                 elif word in ("-o", "-MF", "-iquote", "-isystem"):
                     skip = True
                 elif word.startswith("-march="):

@@ -4,7 +4,7 @@
 #   zig                 runs the compiler, e.g. `zig c++ -target aarch64-macos`
 #   abseil flatbuffers  sources of the versions that the machine has installed
 #   sleef               sources of 3.9.0, and generated headers; f64 results are those of 3.5.1 but for erf (README.md)
-#   python/macos        headers of CPython for its stable ABI
+#   python/SYSTEM       headers of CPython for its stable ABI; for Windows the import library, too
 # A finished folder is kept.
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: install.sh DIR" >&2; exit 2; }
@@ -46,6 +46,21 @@ END
   cat "$libm/sleeflibm_footer.h.org" >>"$1/generated/sleef.h"
 }
 
+# Windows has a pyconfig.h of its own, and every function of the stable ABI in python3.dll.
+python_windows() { # DIR
+  local work=$root/work/python
+  mkdir -p "$work"
+  (cd "$work" && sources_apt "$work/apt" "" apt-get update && sources_apt "$work/apt" "" apt-get source --tar-only python3.11)
+  tar xzf "$work"/python3.11_*.orig.tar.gz --strip-components=1 -C "$work" --wildcards '*/Include' '*/PC/pyconfig.h' '*/PC/python3dll.c'
+  cp -r "$work/Include" "$1/windows"
+  cp "$work/PC/pyconfig.h" "$1/windows"
+  {
+    printf 'LIBRARY python3.dll\nEXPORTS\n'
+    sed -n -E 's/^EXPORT_FUNC\((\w+)\).*/  \1/p; s/^EXPORT_DATA\((\w+)\).*/  \1 DATA/p' "$work/PC/python3dll.c"
+  } >"$work/python3.def"
+  "$root/zig" dlltool -m i386:x86-64 -d "$work/python3.def" -l "$1/windows/python3.lib"
+}
+
 # The stable ABI asks pyconfig.h for the sizes of C's types. On macOS they are those of Linux.
 python_headers() { # DIR
   local include
@@ -68,9 +83,12 @@ exec env ZIG_GLOBAL_CACHE_DIR="$root/cache" ZIG_LOCAL_CACHE_DIR="$root/cache" "$
 END
   chmod +x "$root/zig"
   mv "$(installed_source "$root/work" libabsl-dev abseil)" "$root/abseil"
+  # Headers of CoreFoundation are Apple's. Without them the local time zone is that of TZ and /etc/localtime, as elsewhere.
+  sed -i 's/^#if defined(__APPLE__)$/#if 0/' "$root/abseil/absl/time/internal/cctz/src/time_zone_lookup.cc"
   mv "$(installed_source "$root/work" libflatbuffers-dev flatbuffers)" "$root/flatbuffers"
   sleef "$root/sleef"
   python_headers "$root/python"
+  python_windows "$root/python"
   rm -rf "$root/work"
   echo "$stamp" >"$root/installed"
 fi
