@@ -28,6 +28,8 @@ sleef() { # DIR
     return 1
   }
   tar xzf "$work/sleef_$sleef_version.orig.tar.gz" --strip-components=1 -C "$1"
+  # It is linked into a library that exports none of it.
+  sed -i 's/visibility("default")/visibility("hidden")/' "$1/src/common/misc.h"
   libm=$1/src/libm
   cc -O1 -w -o "$work/mkrename" "$libm/mkrename.c"
   touch "$1/generated/sleef-config.h"
