@@ -33,25 +33,26 @@ def release():
     return re.search(r'kRelease\[\] = "(.*)"', (ROOT / "ir/release.h").read_text()).group(1)
 
 
-def compile_c(name, sources, options, work):
-    """Links C sources into work/name, which Python or XLA opens."""
+def compile_c(name, sources, options, links, work):
+    """Links C sources into work/name, which Python or XLA opens. A linker takes from libraries what was missing before it saw them."""
     command = [*compiler(), "-std=c11", "-O2", "-Wall", "-Wextra", "-Wno-missing-field-initializers", f"-ffile-prefix-map={ROOT}=.",
-               *options, *sorted(map(str, sources)), "-o", str(work / name)]
+               *options, *sorted(map(str, sources)), *links, "-o", str(work / name)]
     return subprocess.run(command).returncode == 0
 
 
 def compile_extension(system, prefix, include, work):
     options = [*os.environ.get("CPPFLAGS", "").split(), f"-I{include}", f"-I{prefix}/include", f"-iquote{ROOT}"]
-    links = [*system.link_options(prefix, ("tilevm", "tilevm_forms")), *os.environ.get("LDFLAGS", "").split()]
+    links = [*system.link_options(system.extension, prefix, ("tilevm", "tilevm_forms")), *os.environ.get("LDFLAGS", "").split()]
     sources = [path for path in HERE.glob("ext/**/*.c") if path.parent.name != "platform" or path.name == system.source]
-    if not compile_c(system.extension, sources, [*options, *links], work):
+    if not compile_c(system.extension, sources, options, links, work):
         fail("the extension does not compile; its headers are those of `python3-dev`")
 
 
 def compile_jax_handler(system, prefix, work):
     """What XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
-    options = ["-D_GNU_SOURCE", "-fvisibility=hidden", f"-I{prefix}/include", "-pthread", *system.link_options(prefix, ("tilevm",))]
-    if not compile_c(system.handler, HERE.glob("jax_ffi/*.c"), options, work):
+    options = ["-D_GNU_SOURCE", "-fvisibility=hidden", f"-I{prefix}/include", "-pthread"]
+    links = system.link_options(system.handler, prefix, ("tilevm",))
+    if not compile_c(system.handler, HERE.glob("jax_ffi/*.c"), options, links, work):
         fail("the handler for JAX does not compile")
 
 

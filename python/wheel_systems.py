@@ -35,7 +35,7 @@ class Linux:
     def __init__(self, oldest):
         self.oldest = oldest  # glibc 2.x that the wheel may name
 
-    def link_options(self, prefix, names):
+    def link_options(self, file, prefix, names):
         return ["-fPIC", "-shared", f"-L{prefix}/lib", *(f"-l:{pathlib.Path(self.libraries[name]).name}" for name in names),
                 "-Wl,-rpath,$ORIGIN/_native/lib", "-Wl,--disable-new-dtags", "-Wl,--as-needed", "-s"]
 
@@ -93,10 +93,10 @@ class MacOS:
     extension, handler, source = "_tilevm.abi3.so", "_jax_ffi.so", "posix.c"
     libraries = {"tilevm": "lib/libtilevm.dylib", "tilevm_forms": "lib/libtilevm_forms.dylib"}
 
-    def link_options(self, prefix, names):
+    def link_options(self, file, prefix, names):
         # Functions of Python are the interpreter's, which is there before the extension.
         return ["-fPIC", "-fvisibility=hidden", "-shared", *(f"{prefix}/{self.libraries[name]}" for name in names), "-Wl,-undefined,dynamic_lookup",
-                "-Wl,-rpath,@loader_path/_native/lib", "-s"]
+                f"-Wl,-install_name,@rpath/{file}", "-Wl,-rpath,@loader_path/_native/lib", "-s"]
 
     def files_of_prefix(self, prefix, work):
         return []
@@ -113,7 +113,7 @@ class Windows:
     extension, handler, source = "_tilevm.pyd", None, "windows.c"
     libraries = {"tilevm": "lib/tilevm.dll", "tilevm_forms": "lib/tilevm_forms.dll"}
 
-    def link_options(self, prefix, names):
+    def link_options(self, file, prefix, names):
         return ["-shared", *(f"{prefix}/lib/{name}.lib" for name in names), "-lpython3", "-s"]
 
     def files_of_prefix(self, prefix, work):

@@ -80,6 +80,8 @@ class MachO:
             yield f"needs macOS {self.oldest}, newer than {oldest}"
         if self.kind not in ((2,) if is_program else (6, 8)):  # MH_EXECUTE, MH_DYLIB, MH_BUNDLE
             yield f"is of kind {self.kind}"
+        if self.name is not None and not self.name.startswith("@rpath/"):
+            yield f"calls itself {self.name}, after the folder where it was made"
         if not self.is_signed:
             yield "has no signature, which processors of Apple ask for"
         for needed in self.needed:

@@ -22,8 +22,10 @@ def command(number, *words, text=""):
     return struct.pack("<2I", number, 8 + len(body)) + body
 
 
-def mach_o(exported, needed=(LIBSYSTEM,), cpu=0x0100000C, kind=6, system=1, oldest=(11, 0), paths=("@loader_path/_native/lib",), signed=True):
-    commands = [command(0x32, system, oldest[0] << 16 | oldest[1] << 8, 0, 0)]
+def mach_o(exported, needed=(LIBSYSTEM,), cpu=0x0100000C, kind=6, system=1, oldest=(11, 0), paths=("@loader_path/_native/lib",), signed=True,
+           name="@rpath/x"):
+    commands = [command(0xD, 24, 0, 0, 0, text=name)]
+    commands += [command(0x32, system, oldest[0] << 16 | oldest[1] << 8, 0, 0)]
     commands += [command(0xC, 24, 0, 0, 0, text=path) for path in needed]
     commands += [command(0x8000001C, 12, text=path) for path in paths]
     size = sum(map(len, commands)) + len(command(2, 0, 0, 0, 0)) + len(command(0x1D, 0, 0))
@@ -119,7 +121,7 @@ class CrossWheel(unittest.TestCase):
     def test_macos(self):
         for text, options in {
             "is for processor 0x1000007": {"cpu": 0x01000007}, "is for system 2": {"system": 2}, "needs macOS (12, 0)": {"oldest": (12, 0)},
-            "is of kind 2": {"kind": 2}, "has no signature": {"signed": False}, "needs /opt/libz.dylib": {"needed": ["/opt/libz.dylib"]},
+            "is of kind 2": {"kind": 2}, "calls itself /tmp/x": {"name": "/tmp/x"}, "has no signature": {"signed": False}, "needs /opt/libz.dylib": {"needed": ["/opt/libz.dylib"]},
             "needs @rpath/libz.dylib": {"needed": ["@rpath/libz.dylib"]},
             "does not say where it is": {"needed": ["@rpath/libtilevm_forms.dylib"], "paths": []},
         }.items():
