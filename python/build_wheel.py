@@ -2,7 +2,7 @@
 
 PREFIX is what runtime/package/copy.sh made; it goes into the package as tilevm/_native. The extension is compiled here, with the
 C compiler and the headers of the running Python, against the stable ABI of CPython 3.10, so that one wheel serves all newer ones.
-Its platform tag names the oldest system that has every versioned symbol that anything inside needs. Equal inputs give equal bytes.
+Its platform tag names the oldest system that has every versioned symbol that anything inside needs (wheel_systems.py). Equal inputs give equal bytes.
 The environment's SOURCE_DATE_EPOCH dates the files. CC is the compiler, whose machine the wheel is for; CPPFLAGS and LDFLAGS are its options
 (`./install --portable` sets them). Files of the folder --info=DIR go beside the metadata. Prints the path of the wheel.
 """
@@ -20,13 +20,10 @@ import tempfile
 import time
 import zipfile
 
+from wheel_systems import SYSTEMS, Linux, compiler
+
 HERE = pathlib.Path(__file__).absolute().parent
 ROOT = HERE.parent
-
-# The first glibc of the systems whose C++ library has a version of its symbols, as the manylinux policies have it.
-GLIBCXX = {(3, 4, 19): 17, (3, 4, 24): 24, (3, 4, 25): 28, (3, 4, 28): 31, (3, 4, 29): 34, (3, 4, 30): 35, (3, 4, 32): 38, (3, 4, 33): 39}
-MACHINES = {"x86_64": "x86_64", "aarch64": "aarch64"}
-
 
 def fail(message):
     sys.exit(f"build_wheel.py: {message}")
@@ -36,102 +33,43 @@ def release():
     return re.search(r'kRelease\[\] = "(.*)"', (ROOT / "ir/release.h").read_text()).group(1)
 
 
-def compiler():
-    return os.environ.get("CC", "cc")
+def compile_c(name, sources, options, links, work):
+    """Links C sources into work/name, which Python or XLA opens. A linker takes from libraries what was missing before it saw them."""
+    command = [*compiler(), "-std=c11", "-O2", "-Wall", "-Wextra", "-Wno-missing-field-initializers", f"-ffile-prefix-map={ROOT}=.",
+               *options, *sorted(map(str, sources)), *links, "-o", str(work / name)]
+    return subprocess.run(command).returncode == 0
 
 
-def asked(*options):
-    """What the compiler answers: it knows the machine that it compiles for, and the binutils for it."""
-    return subprocess.run([compiler(), *options], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def compile_extension(prefix, out):
-    """Into the folder `out`."""
-    command = [compiler(), "-std=c11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wno-missing-field-initializers",
-               f"-ffile-prefix-map={ROOT}=.", *os.environ.get("CPPFLAGS", "").split(), f"-I{sysconfig.get_path('include')}",
-               f"-I{prefix}/include", f"-iquote{ROOT}",
-               *sorted(map(str, HERE.glob("ext/**/*.c"))),
-               f"-L{prefix}/lib", "-l:libtilevm.so.1", "-l:libtilevm_forms.so.1", "-Wl,-rpath,$ORIGIN/_native/lib",
-               "-Wl,--disable-new-dtags", "-Wl,--as-needed", "-s", *os.environ.get("LDFLAGS", "").split(), "-o", str(out / "_tilevm.abi3.so")]
-    if subprocess.run(command).returncode != 0:
+def compile_extension(system, prefix, include, work):
+    options = [*os.environ.get("CPPFLAGS", "").split(), f"-I{include}", f"-I{prefix}/include", f"-iquote{ROOT}"]
+    links = [*system.link_options(system.extension, prefix, ("tilevm", "tilevm_forms")), *os.environ.get("LDFLAGS", "").split()]
+    sources = [path for path in HERE.glob("ext/**/*.c") if path.parent.name != "platform" or path.name == system.source]
+    if not compile_c(system.extension, sources, options, links, work):
         fail("the extension does not compile; its headers are those of `python3-dev`")
 
 
-def compile_jax_handler(prefix, out):
-    """Into the folder `out`: what XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
-    command = [compiler(), "-std=c11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wall", "-Wextra",
-               "-Wno-missing-field-initializers", f"-I{prefix}/include", *sorted(map(str, HERE.glob("jax_ffi/*.c"))),
-               f"-L{prefix}/lib", "-l:libtilevm.so.1", "-pthread", "-Wl,-rpath,$ORIGIN/_native/lib", "-Wl,--disable-new-dtags", "-Wl,--as-needed",
-               "-s", "-o", str(out / "_jax_ffi.so")]
-    if subprocess.run(command).returncode != 0:
+def compile_jax_handler(system, prefix, work):
+    """What XLA calls. It needs no header of XLA (jax_ffi/xla_ffi.h)."""
+    options = ["-D_GNU_SOURCE", "-fvisibility=hidden", f"-I{prefix}/include", "-pthread"]
+    links = system.link_options(system.handler, prefix, ("tilevm",))
+    if not compile_c(system.handler, HERE.glob("jax_ffi/*.c"), options, links, work):
         fail("the handler for JAX does not compile")
 
 
-def package_files(prefix, work):
+def package_files(system, prefix, work):
     """(path in the wheel, file) of everything but metadata, in order."""
     files = [(f"tilevm/{path.relative_to(HERE / 'tilevm')}", path) for path in sorted((HERE / "tilevm").rglob("*"))
              if path.suffix in (".py", ".pyi", ".typed") or path.name == "py.typed"]
-    files += [(f"tilevm/{name}", work / name) for name in ("_tilevm.abi3.so", "_jax_ffi.so")]
+    files += [(f"tilevm/{name}", work / name) for name in (system.extension, system.handler) if name is not None]
     files.append(("tilevm/operations.json", prefix / "share/tilevm/operations.json"))
     (work / "_release.py").write_text(f'"""Written by build_wheel.py."""\n__version__ = "{release()}"\n')
     files.append(("tilevm/_release.py", work / "_release.py"))
+    more = [(f"tilevm/{name}", path) for name, path in system.files_of_prefix(prefix, work)]
     for path in sorted(prefix.rglob("*")):
         name = path.relative_to(prefix)
-        if path.is_file() and not path.is_symlink() and name.parts[0] in ("bin", "lib", "include"):
+        if path.is_file() and not path.is_symlink() and name.parts[0] in ("bin", "lib", "include") and path not in (file for _, file in more):
             files.append((f"tilevm/_native/{name}", path))
-    # What `-ltilevm` finds, in place of a symbolic link, which wheels do not have: a script for the linker.
-    (work / "libtilevm.so").write_text("INPUT(libtilevm.so.1)\n")
-    files.append(("tilevm/_native/lib/libtilevm.so", work / "libtilevm.so"))
-    return files
-
-
-def versions(path):
-    """The versioned symbols that an ELF file needs: {"GLIBC": (2, 34), …}; empty for other files."""
-    if path.read_bytes()[:4] != b"\x7fELF":
-        return {}
-    text = subprocess.run([asked("-print-prog-name=objdump"), "-p", str(path)], capture_output=True, text=True, check=True).stdout
-    newest = {}
-    for library, number in re.findall(r" (GLIBC|GLIBCXX)_([0-9.]+)$", text.split("Version References:")[-1], re.M):
-        version = tuple(map(int, number.split(".")))
-        newest[library] = max(newest.get(library, ()), version)
-    return newest
-
-
-# Of every system that a manylinux tag stands for.
-SYSTEM = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libstdc++.so.6",
-          "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-
-
-def check_needed(files):
-    """Every library that something needs is of the system, or inside."""
-    inside = {path.name for _, path in files}
-    for name, path in files:
-        if path.read_bytes()[:4] != b"\x7fELF":
-            continue
-        text = subprocess.run([asked("-print-prog-name=objdump"), "-p", str(path)], capture_output=True, text=True, check=True).stdout
-        for needed in re.findall(r"^ +NEEDED +(\S+)", text, re.M):
-            if needed not in SYSTEM and needed not in inside:
-                fail(f"{name} needs {needed}, which is neither inside nor on every system")
-
-
-def platform_tag(files, oldest):
-    floor, because = oldest, f"glibc 2.{oldest} was asked for"
-    for name, path in files:
-        found = versions(path)
-        needs = [(found.get("GLIBC", (2, 0))[1], "GLIBC_2." + str(found.get("GLIBC", (2, 0))[1]))]
-        cxx = found.get("GLIBCXX")
-        if cxx is not None:
-            fitting = [glibc for version, glibc in GLIBCXX.items() if version >= cxx]
-            if not fitting:
-                fail(f"{name} needs GLIBCXX_{'.'.join(map(str, cxx))}: no policy has it yet")
-            needs.append((min(fitting), "GLIBCXX_" + ".".join(map(str, cxx))))
-        for glibc, symbol in needs:
-            if glibc > floor:
-                floor, because = glibc, f"{symbol} of {name}"
-    compiled_for = asked("-dumpmachine").split("-", maxsplit=1)[0]
-    machine = MACHINES.get(compiled_for) or fail(f"no wheels for {compiled_for}")
-    print(f"glibc 2.{floor} or newer: {because}", file=sys.stderr)
-    return f"manylinux_2_{floor}_{machine}"
+    return files + more
 
 
 METADATA = """Metadata-Version: 2.1
@@ -192,19 +130,24 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--info", type=pathlib.Path)
     parser.add_argument("--glibc", default="2.17", help="the oldest that the wheel may name; 2.17 is that of manylinux2014")
+    parser.add_argument("--platform", choices=SYSTEMS, help="another system than Linux, that third_party/zig compiles for")
+    parser.add_argument("--python-include", default=sysconfig.get_path("include"), help="headers of CPython for that system")
     args = parser.parse_args()
+    system = SYSTEMS[args.platform]() if args.platform else Linux(int(args.glibc.removeprefix("2.")))
     prefix = args.prefix.resolve()
-    for needed in ("lib/libtilevm.so.1", "lib/libtilevm_forms.so.1", "share/tilevm/operations.json", "include/tilevm_forms.h"):
+    for needed in (*system.libraries.values(), "share/tilevm/operations.json", "include/tilevm_forms.h"):
         if not (prefix / needed).exists():
             fail(f"{prefix} has no {needed}")
     args.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        compile_extension(prefix, work)
-        compile_jax_handler(prefix, work)
-        files = package_files(prefix, work)
-        check_needed(files)
-        version, tag = release(), platform_tag(files, int(args.glibc.removeprefix("2.")))
+        compile_extension(system, prefix, args.python_include, work)
+        if system.handler is not None:
+            compile_jax_handler(system, prefix, work)
+        files = package_files(system, prefix, work)
+        for mistake in system.mistakes(files):
+            fail(mistake)
+        version, tag = release(), system.tag(files)
         path = args.out / f"tilevm-{version}-cp310-abi3-{tag}.whl"
         write_wheel(path, files, version, tag, args.info)
     print(path)

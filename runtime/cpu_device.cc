@@ -1,10 +1,7 @@
 #include "runtime/cpu_device.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -13,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/platform/memory.h"
 #include "runtime/error.h"
 #include "vm/vm.h"
 
@@ -233,18 +231,18 @@ class CpuDevice : public Device {
     info_.description = "VM on this CPU";
     const unsigned cores = std::thread::hardware_concurrency();
     info_.num_sms = threads > 0 ? threads : cores > 0 ? static_cast<int>(cores) : 1;
-    info_.memory_bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+    info_.memory_bytes = platform::PhysicalMemory();
   }
 
   absl::StatusOr<uint64_t> Allocate(uint64_t bytes) override {
-    void* p = nullptr;
-    if (bytes > (uint64_t{1} << 47) || posix_memalign(&p, kAlignment, bytes < 1 ? 1 : bytes) != 0) {
+    void* p = bytes > (uint64_t{1} << 47) ? nullptr : platform::AllocateAligned(kAlignment, bytes);
+    if (p == nullptr) {
       return MakeError(absl::StatusCode::kResourceExhausted, "run.out_of_memory",
                        absl::StrCat("no memory for ", bytes, " bytes"));
     }
     return reinterpret_cast<uint64_t>(p);
   }
-  void Free(uint64_t address) override { std::free(reinterpret_cast<void*>(address)); }
+  void Free(uint64_t address) override { platform::FreeAligned(reinterpret_cast<void*>(address)); }
   absl::Status Upload(uint64_t to, const void* from, uint64_t bytes, Stream* stream) override {
     return Copy(to, reinterpret_cast<uint64_t>(from), bytes, stream);
   }

@@ -109,18 +109,22 @@ def components(packages):
 
 def glibc_parts():
     """The start files that third_party/glibc/install.sh takes from this package."""
-    version = re.search(r"^package=ziglang==(\S+)", (ROOT / "third_party/glibc/install.sh").read_text(), re.M).group(1)
+    version = re.search(r"^zig_package=ziglang==(\S+)", (ROOT / "third_party/zig/options.sh").read_text(), re.M).group(1)
     glibc = re.search(r"^portable_glibc=(\S+)", (ROOT / "third_party/glibc/options.sh").read_text(), re.M).group(1)
     return {"type": "library", "bom-ref": "glibc-start-files", "name": "glibc (start files and wrappers of stat, statically linked)", "version": glibc,
             "licenses": [{"expression": "LGPL-2.1-or-later WITH GCC-exception-2.0"}],
             "properties": [{"name": "tilevm:from", "value": f"pkg:pypi/ziglang@{version}"}]}
 
 
-def document(release, parts):
+def component(source, version):
+    """A source package of Debian."""
+    return {"type": "library", "bom-ref": source, "name": source, "version": version, "licenses": [{"expression": LICENSES[source]}],
+            "purl": f"pkg:deb/debian/{source}@{version.replace('+', '%2B').replace(':', '%3A')}?arch=source"}
+
+
+def document(libraries):
+    release = re.search(r'kRelease\[\] = "(.*)"', (ROOT / "ir/release.h").read_text()).group(1)
     stamp = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
-    libraries = [{"type": "library", "bom-ref": source, "name": source, "version": version, "licenses": [{"expression": LICENSES[source]}],
-                  "purl": f"pkg:deb/debian/{source}@{version.replace('+', '%2B').replace(':', '%3A')}?arch=source"} for source, version, _ in parts]
-    libraries.append(glibc_parts())
     body = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
             "metadata": {"timestamp": stamp.strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "component": {"type": "application", "bom-ref": "tilevm", "name": "tilevm", "version": release,
@@ -146,8 +150,8 @@ def main():
     if unused:
         fail(f"of the packages in {args.lists}, nothing is linked: {', '.join(sorted(unused))}")
     parts = list(components(packages))
-    release = re.search(r'kRelease\[\] = "(.*)"', (ROOT / "ir/release.h").read_text()).group(1)
-    args.out.write_text(json.dumps(document(release, parts), indent=2) + "\n")
+    libraries = [component(source, version) for source, version, _ in parts]
+    args.out.write_text(json.dumps(document([*libraries, glibc_parts()]), indent=2) + "\n")
     args.licenses.mkdir(parents=True, exist_ok=True)
     for source, _, package in parts:
         (args.licenses / f"{source}.txt").write_bytes(package.license_file().read_bytes())

@@ -1,12 +1,12 @@
 #include "vm/vm.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
+#include "ir/platform/memory.h"
 #include "vm/eval/prepare_op.h"
 #include "vm/prepare/prepare.h"
 #include "vm/schedule/orders.h"
@@ -30,7 +30,7 @@ absl::Status AddGlobals(const ir::Module& module, uint64_t* left, Code* code) {
                                                        " bytes; the limit leaves ", *left));
     }
     *left -= size;
-    auto* data = static_cast<uint8_t*>(std::aligned_alloc(alignment, size));
+    auto* data = static_cast<uint8_t*>(platform::AllocateAligned(alignment, size));
     if (data == nullptr) {
       return absl::ResourceExhaustedError(absl::StrCat("no memory for global `", g->name, "` of ", bytes, " bytes"));
     }

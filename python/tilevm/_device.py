@@ -5,8 +5,9 @@ Devices are opened once a process. A child of `fork` opens its own.
 from __future__ import annotations
 
 import os
+import sys
 
-from . import _tilevm
+from . import _native_files, _tilevm
 from ._errors import UnavailableError, argument_error
 from ._stream import Event, Stream
 
@@ -107,7 +108,7 @@ def has_gpu() -> bool:
 
 
 def _own_libtilec() -> "Optional[str]":
-    path = os.path.join(os.path.dirname(__file__), "_native", "lib", "libtilec.so.1")
+    path = _native_files.library("tilec")
     return path if os.path.exists(path) else None
 
 
@@ -145,4 +146,5 @@ def _after_fork() -> None:
     _tilevm.after_fork()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_after_fork)

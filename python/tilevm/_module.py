@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import os
 
-from . import _tilevm
+from . import _native_files, _tilevm
 from ._errors import ModuleError, NotFoundError, UnavailableError, argument_error, entry, make_error, parse
 
 TYPE_CHECKING = False
@@ -219,7 +219,7 @@ def _write(path: "Union[str, os.PathLike[str]]", data: bytes) -> None:
 
 def digest_of_compiler() -> str:
     """For caches that others keep of what was compiled: another one for each build of the reader and of `tilec`, which TILEVM_TILEC may name."""
-    return _digest_of(os.path.join(os.path.dirname(__file__), "_native", "lib", "libtilevm_forms.so.1"), _tool_path("tilec"))
+    return _digest_of(_native_files.library("tilevm_forms"), _tool_path("tilec"))
 
 
 @functools.lru_cache(None)
@@ -235,7 +235,7 @@ def _digest_of(*paths: str) -> str:
 
 
 def _tool_path(name: str) -> str:
-    return os.environ.get(f"TILEVM_{name.upper()}") or os.path.join(os.path.dirname(__file__), "_native", "bin", name)
+    return os.environ.get(f"TILEVM_{name.upper()}") or _native_files.command(name)
 
 
 @entry

@@ -1,12 +1,9 @@
 #include "runtime/cuda/driver.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <cstdlib>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ir/platform/library.h"
 #include "runtime/error.h"
 
 namespace tile::runtime::cuda {
@@ -55,27 +52,22 @@ absl::StatusOr<std::shared_ptr<const Driver>> Driver::Open(const std::string& pa
 }
 
 Driver::~Driver() {
-  if (library_ != nullptr) dlclose(library_);
+  if (library_ != nullptr) platform::CloseLibrary(library_);
 }
 
 absl::Status Driver::Load() {
-  // Never unmapped: a driver has threads and handlers of its own.
-  library_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  platform::LibraryError error;
+  library_ = platform::OpenLibrary(path_, &error);
   if (library_ == nullptr) {
-    const char* text = dlerror();
-    const absl::string_view why = text != nullptr ? text : "unknown reason";
-    // A path that does not exist and a name that no folder has read alike.
-    const bool absent = absl::StrContains(why, "cannot open shared object file: No such file") &&
-                        (!absl::StrContains(path_, '/') || access(path_.c_str(), F_OK) != 0);
-    if (absent) {
+    if (error.is_absent) {
       return MakeError(kEnvironment, "cuda.no_library", absl::StrCat("there is no CUDA driver here (", path_, ")"),
                        kInstallDriver);
     }
-    return MakeError(kEnvironment, "cuda.bad_library", absl::StrCat("the CUDA driver can't be loaded: ", why),
+    return MakeError(kEnvironment, "cuda.bad_library", absl::StrCat("the CUDA driver can't be loaded: ", error.reason),
                      kInstallDriver);
   }
   const auto load = [&](auto& function, const char* symbol, int since) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library_, symbol));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(platform::FindSymbol(library_, symbol));
     return function != nullptr || since > kDriverFloor;
   };
   // The version first, so that an old driver is called old rather than incomplete.

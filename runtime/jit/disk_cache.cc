@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -168,7 +170,7 @@ void DiskCache::Evict(const std::string& kept) {
   DIR* folder = opendir(folder_.c_str());
   if (folder == nullptr) return;
   struct Entry {
-    timespec used;
+    std::filesystem::file_time_type used;
     uint64_t bytes;
     std::string path;
   };
@@ -186,16 +188,16 @@ void DiskCache::Evict(const std::string& kept) {
       if (s.st_mtime + kAbandoned < now) unlink(entry.path.c_str());
       continue;
     }
-    entry.used = s.st_mtim;
+    std::error_code error;
+    entry.used = std::filesystem::last_write_time(entry.path, error);
+    if (error) continue;  // another process removed it
     entry.bytes = static_cast<uint64_t>(s.st_size);
     total += entry.bytes;
     if (entry.path != kept) entries.push_back(std::move(entry));
   }
   closedir(folder);
   if (total <= most_bytes_) return;
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
-  });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& e : entries) {
     if (total <= most_bytes_) break;
     if (unlink(e.path.c_str()) == 0 || errno == ENOENT) total -= e.bytes;

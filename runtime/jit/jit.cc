@@ -1,15 +1,13 @@
 #include "runtime/jit/jit.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-#include <mutex>
-
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ir/platform/library.h"
 #include "ir/tbc/reader.h"
 #include "ir/tbc/writer.h"
 #include "runtime/error.h"
@@ -76,21 +74,18 @@ struct Jit::Compiler {
   decltype(&tilec_output_free) output_free = nullptr;
 
   absl::Status Load(const std::string& path) {
-    // Never unmapped: LLVM has handlers and thread-local state of its own.
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    platform::LibraryError error;
+    library = platform::OpenLibrary(path, &error);
     if (library == nullptr) {
-      const char* text = dlerror();
-      const absl::string_view why = text != nullptr ? text : "unknown reason";
-      const bool absent = absl::StrContains(why, "cannot open shared object file: No such file") &&
-                          (!absl::StrContains(path, '/') || access(path.c_str(), F_OK) != 0);
-      if (absent)
+      if (error.is_absent)
         return MakeError(kEnvironment, "jit.no_compiler", absl::StrCat("there is no compiler here (", path, ")"),
                          kInstall);
-      return MakeError(kEnvironment, "jit.bad_compiler", absl::StrCat("the compiler can't be loaded: ", why), kInstall);
+      return MakeError(kEnvironment, "jit.bad_compiler", absl::StrCat("the compiler can't be loaded: ", error.reason),
+                       kInstall);
     }
     bool whole = true;
     const auto find = [&](auto& function, const char* symbol) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(platform::FindSymbol(library, symbol));
       whole &= function != nullptr;
     };
     find(abi_version, "tilec_abi_version");
@@ -106,7 +101,7 @@ struct Jit::Compiler {
     return absl::OkStatus();
   }
   ~Compiler() {
-    if (library != nullptr) dlclose(library);
+    if (library != nullptr) platform::CloseLibrary(library);
   }
 };
 

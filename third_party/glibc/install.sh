@@ -20,8 +20,11 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=third_party/glibc/options.sh
 . "$here/options.sh"
+# shellcheck source=third_party/sources.sh
+. "$here/../sources.sh"
+# shellcheck source=third_party/zig/options.sh
+. "$here/../zig/options.sh"
 glibc=${portable_glibc:?}
-package=ziglang==0.15.2
 # Those that a program alone can hold: thread-local variables by a model for programs, stderr without a table of addresses.
 abseil_objects="base/internal/sysinfo:base strings/cord:cord strings/internal/cordz_functions:cordz_functions
   container/internal/raw_hash_set:raw_hash_set strings/internal/str_format/parser:str_format_internal"
@@ -36,22 +39,6 @@ case $machine in
 esac
 tools=''
 [ "$machine" = "$(uname -m)" ] || tools=$machine-linux-gnu-
-
-# Asks Debian's archive for the sources of what is installed, without changing the machine's list of archives.
-abseil_source() { # DIR: prints the folder
-  local apt=$1/apt version from
-  mkdir -p "$apt/lists/partial" "$apt/sources"
-  from=/etc/apt/sources.list.d/debian.sources
-  if [ -f "$from" ]; then
-    sed 's/^Types:.*/Types: deb-src/' "$from" >"$apt/sources/source.sources"
-  else
-    sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$apt/sources/source.list"
-  fi
-  version=$(dpkg-query -W -f='${source:Version}' libabsl-dev)
-  local options=(-o Dir::Etc::sourcelist=- -o "Dir::Etc::sourceparts=$apt/sources" -o "Dir::State::lists=$apt/lists" -o APT::Sandbox::User=root)
-  (cd "$1" && apt-get -qq "${options[@]}" update && apt-get -qq "${options[@]}" source "abseil=$version") >&2
-  echo "$1"/abseil-*/
-}
 
 # Variables with several names. A program that uses one has a copy of it, which must be the library's by every name: glibc sets __environ, and
 # programs read environ. zig's tables give each name a place of its own.
@@ -73,7 +60,7 @@ with_aliases() { # STUBS NAME.so.N DIR
 make_stubs() { # DIR
   local zig=$root/work/zig stubs start
   /usr/bin/python3 -m venv "$root/work/venv"
-  "$root/work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$package" >&2
+  "$root/work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "${zig_package:?}" >&2
   # It makes them when it links a program for that glibc, and leaves them in its cache.
   echo 'int main(void) { return 0; }' >"$root/work/main.c"
   ZIG_GLOBAL_CACHE_DIR=$zig ZIG_LOCAL_CACHE_DIR=$zig "$root/work/venv/bin/python" -m ziglang cc -target "$machine-linux-gnu.$glibc" \
@@ -113,7 +100,7 @@ make_libraries() { # DIR
   cp "$("${tools}g++" -print-file-name=libstdc++.a)" "$1"
   cp "$system"/lib{absl_*,z,zstd}.a "$1"
   local source object
-  source=$(abseil_source "$root/work")
+  source=$(installed_source "$root/work" libabsl-dev abseil)
   for object in $abseil_objects; do
     local file=${object%:*} name
     name=$(basename "$file").cc.o
@@ -125,7 +112,7 @@ make_libraries() { # DIR
   done
 }
 
-stamp="$(dpkg-query -W libabsl-dev g++ ${tools:+"g++-${tools%-}"} 2>/dev/null | tr '\t\n' ' ')$(cat "$here"/{install,options}.sh "$here/compat.c" | sha256sum)"
+stamp="$(dpkg-query -W libabsl-dev g++ ${tools:+"g++-${tools%-}"} 2>/dev/null | tr '\t\n' ' ')$(cat "$here"/{install,options}.sh "$here"/../{sources,zig/options}.sh "$here/compat.c" | sha256sum)"
 is_there() { [ "$(cat "$root/installed" 2>/dev/null)" = "$stamp" ]; }
 if ! is_there; then
   mkdir -p "$root"

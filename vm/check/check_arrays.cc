@@ -130,7 +130,7 @@ bool Arrays::IsShared(const Elements& own, uintptr_t address) const {
 std::optional<std::string> Arrays::InputAt(const Region& region, uintptr_t address, uint64_t bytes) const {
   for (const Elements& e : arrays_) {
     if (e.region != &region || e.array->direction != Direction::kIn) continue;
-    for (uintptr_t at = std::max(address, e.begin); at < std::min(address + bytes, e.end); ++at) {
+    for (uintptr_t at = std::max(address, e.begin); at < std::min<uint64_t>(address + bytes, e.end); ++at) {
       if (e.Holds(at) && !IsShared(e, at)) return absl::StrCat("`", e.array->name, "`", e.IndexText(at));
     }
   }

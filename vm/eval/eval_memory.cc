@@ -4,11 +4,11 @@
 // columns or of a table, many lanes are checked by the range of their addresses and copied one by one. Where that range leaves the
 // array, or an access is more than weak, and under --check=full, there are runs only.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
+#include "ir/platform/memory.h"
 #include "vm/kernels/addresses.h"
 #include "vm/machine/memory_access.h"
 #include "vm/machine/unspecified.h"
@@ -211,7 +211,7 @@ const Instr* RunAlloca(BlockState& b, const Instr* in) {
         absl::StrCat("alloca of ", d.bytes, " bytes: the block already holds ", b.heap_bytes, " of at most ", limit),
         "allocate less, or outside of the loop");
   }
-  void* p = std::aligned_alloc(d.alignment, size);
+  void* p = platform::AllocateAligned(d.alignment, size);
   if (p == nullptr) {
     return Trap(b, in->op, "vm.out_of_memory", absl::StrCat("alloca of ", d.bytes, " bytes: no memory"));
   }

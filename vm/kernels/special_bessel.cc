@@ -5,22 +5,17 @@
 #include <cmath>
 #include <limits>
 
+#include "vm/kernels/quad.h"
 #include "vm/kernels/special.h"
 
 namespace tile::vm::special {
 namespace {
 
-#if __LDBL_MANT_DIG__ == 113
-using Quad = long double;
-#else
-__extension__ using Quad = __float128;
-#endif
-
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Quad kLn2 = Quad{0x1.62e42fefa39efp-1} + Quad{0x1.abc9e3b39803fp-56} + Quad{0x1.7b57a079a1934p-111};
-constexpr Quad kEuler = Quad{0x1.2788cfc6fb619p-1} + Quad{-0x1.6cb90701fbfabp-58} + Quad{-0x1.34a95e3133c51p-112};
-constexpr Quad kTwoByPi = Quad{0x1.45f306dc9c883p-1} + Quad{-0x1.6b01ec5417056p-55} + Quad{-0x1.6447e493ad4cep-109};
+const Quad kLn2 = Quad{0x1.62e42fefa39efp-1} + Quad{0x1.abc9e3b39803fp-56} + Quad{0x1.7b57a079a1934p-111};
+const Quad kEuler = Quad{0x1.2788cfc6fb619p-1} + Quad{-0x1.6cb90701fbfabp-58} + Quad{-0x1.34a95e3133c51p-112};
+const Quad kTwoByPi = Quad{0x1.45f306dc9c883p-1} + Quad{-0x1.6b01ec5417056p-55} + Quad{-0x1.6447e493ad4cep-109};
 
 constexpr double kFar = 25;         // from here on Hankel's expansion is good to 2^-60
 constexpr double kFarGrowing = 40;  // of I0 and I1, where no terms cancel

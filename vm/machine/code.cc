@@ -1,11 +1,11 @@
 #include "vm/machine/code.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "ir/escape.h"
+#include "ir/platform/memory.h"
 #include "vm/machine/checker.h"
 #include "vm/machine/launch_state.h"
 
@@ -60,7 +60,7 @@ const Code::GlobalMemory* Code::FindGlobal(const ir::Global* global) const {
 }
 
 Code::~Code() {
-  for (const GlobalMemory& g : globals) std::free(g.data);
+  for (const GlobalMemory& g : globals) platform::FreeAligned(g.data);
 }
 
 const Instr* Trap(BlockState& b, const ir::Op* op, absl::string_view code, absl::string_view message,

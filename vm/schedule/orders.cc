@@ -1,7 +1,5 @@
 #include "vm/schedule/orders.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -16,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ir/cpp_name.h"
+#include "ir/platform/memory.h"
 #include "vm/check/check_full.h"
 #include "vm/check/find_wrap.h"
 #include "vm/machine/checker.h"
@@ -59,14 +58,12 @@ void AddMemory(const Code& code, const Launch& launch, Memory* memory) {
 // Fresh pages of the system: a large copy must not be able to end the process.
 class Copy {
  public:
-  Copy(uint8_t* original, uint64_t bytes) : original_(original), bytes_(bytes) {
-    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p != MAP_FAILED) data_ = static_cast<uint8_t*>(p);
-  }
+  Copy(uint8_t* original, uint64_t bytes)
+      : original_(original), bytes_(bytes), data_(static_cast<uint8_t*>(platform::MapPages(bytes))) {}
   Copy(Copy&& other) noexcept
       : original_(other.original_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
   ~Copy() {
-    if (data_ != nullptr) munmap(data_, bytes_);
+    if (data_ != nullptr) platform::UnmapPages(data_, bytes_);
   }
   bool ok() const { return data_ != nullptr; }
   void Take() { std::memcpy(data_, original_, bytes_); }
@@ -76,7 +73,7 @@ class Copy {
  private:
   uint8_t* original_;
   uint64_t bytes_;
-  uint8_t* data_ = nullptr;
+  uint8_t* data_;
 };
 
 // The maps of written bytes as they are before a launch, for orders that count for nothing afterwards.

@@ -1,10 +1,7 @@
 #include "vm/schedule/scheduler.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -17,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "ir/platform/memory.h"
 #include "vm/machine/checker.h"
 #include "vm/machine/homes.h"
 #include "vm/machine/memory_access.h"
@@ -30,9 +28,9 @@ namespace {
 class Frame {
  public:
   explicit Frame(const Code& code) : bytes_(std::max<uint64_t>(code.frame_bytes, 64)) {
-    data_ = static_cast<uint8_t*>(std::aligned_alloc(4096, (bytes_ + 4095) / 4096 * 4096));
+    data_ = static_cast<uint8_t*>(platform::AllocateAligned(4096, (bytes_ + 4095) / 4096 * 4096));
     if (data_ == nullptr) return;
-    if (bytes_ >= (4 << 20)) madvise(data_, bytes_, MADV_HUGEPAGE);
+    if (bytes_ >= (4 << 20)) platform::PreferLargePages(data_, bytes_);
     for (const SharedArray& s : code.shared) {
       Allocation a;
       a.begin = reinterpret_cast<uintptr_t>(data_ + s.offset);
@@ -45,7 +43,7 @@ class Frame {
       shared_.push_back(std::move(a));
     }
   }
-  ~Frame() { std::free(data_); }
+  ~Frame() { platform::FreeAligned(data_); }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
@@ -88,7 +86,7 @@ constexpr uint64_t kLongest = 7;
 struct Running {
   Running() = default;
   ~Running() {
-    for (void* p : state.heap) std::free(p);  // of a block that did not end
+    for (void* p : state.heap) platform::FreeAligned(p);  // of a block that did not end
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -324,7 +322,7 @@ class Grid {
       state_.memory.IsPublished(a) ? state_.memory.Retire(a) : delete a;  // published ones belong to Memory
     }
     b.private_memory.clear();
-    for (void* p : b.heap) std::free(p);
+    for (void* p : b.heap) platform::FreeAligned(p);
     b.heap.clear();
   }
 

@@ -3,7 +3,8 @@
 
 #include <stdatomic.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "python/ext/platform/platform.h"
 
 static atomic_int finalizing, working;
 static unsigned long finalizer; /* the thread that ends the interpreter */
@@ -15,7 +16,7 @@ void begin_work(void) { atomic_fetch_add(&working, 1); }
 void end_work(void) {
   atomic_fetch_sub(&working, 1);
   if (!atomic_load(&finalizing) || PyThread_get_thread_ident() == finalizer) return;
-  for (;;) pause(); /* as Python has its daemon threads do, when they ask for the GIL */
+  wait_forever(); /* as Python has its daemon threads do, when they ask for the GIL */
 }
 
 /* For atexit: kernels of daemon threads stop at their next look, at most a second later. */

@@ -11,6 +11,7 @@
 #include "python/ext/cutile/image.h"
 #include "python/ext/cutile/launch.h"
 #include "python/ext/frontend/driver.h"
+#include "python/ext/platform/platform.h"
 
 /* --- a machine without a GPU */
 
@@ -76,8 +77,8 @@ static int get_pointer_attribute(void* value, int attribute, uint64_t address) {
 }
 
 static int allocate_device(uint64_t* address, size_t size) {
-  void* memory = NULL;
-  if (posix_memalign(&memory, 256, size < 1 ? 1 : size) != 0) return CU_OUT_OF_MEMORY;
+  void* memory = allocate_aligned(256, size);
+  if (memory == NULL) return CU_OUT_OF_MEMORY;
   *address = (uint64_t)(uintptr_t)memory;
   return CU_SUCCESS;
 }
@@ -85,7 +86,7 @@ static int allocate_host(void** memory, size_t size) {
   *memory = malloc(size < 1 ? 1 : size);
   return *memory == NULL ? CU_OUT_OF_MEMORY : CU_SUCCESS;
 }
-static int free_device(uint64_t address) { return free((void*)(uintptr_t)address), CU_SUCCESS; }
+static int free_device(uint64_t address) { return free_aligned((void*)(uintptr_t)address), CU_SUCCESS; }
 static int free_host(void* memory) { return free(memory), CU_SUCCESS; }
 static int copy_to_device(uint64_t to, const void* from, size_t size, void* stream) {
   (void)stream;
