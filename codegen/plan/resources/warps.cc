@@ -296,8 +296,12 @@ class Held {
            bytes_ <= 32 * kBytesOfFewWarps * warps;
   }
 
+  std::optional<StagedMmaPlan> CopiedPlan(const ir::Op& mma, int warps) const {
+    return PlanCopied(target_, warps, mma);
+  }
+
   std::optional<StagedMmaPlan> PlanOf(const ir::Op& mma, int warps) const {
-    const auto copied = PlanCopied(target_, warps, mma);
+    const auto copied = CopiedPlan(mma, warps);
     return copied ? copied : PlanStored(target_, warps, mma);
   }
 
@@ -324,7 +328,7 @@ class Held {
   bool TwoWarpgroupsDo(int warps) const {
     return chain_rows_ == 0 && warps == 8 && !products_.empty() &&
            std::all_of(products_.begin(), products_.end(),
-                       [&](const ir::Op* mma) { return PlanCopied(target_, warps, *mma).has_value(); });
+                       [&](const ir::Op* mma) { return CopiedPlan(*mma, warps).has_value(); });
   }
 
   const Target& target_;
