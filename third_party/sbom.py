@@ -150,8 +150,8 @@ def main():
     if unused:
         fail(f"of the packages in {args.lists}, nothing is linked: {', '.join(sorted(unused))}")
     parts = list(components(packages))
-    libraries = [component(source, version) for source, version, _ in parts]
-    args.out.write_text(json.dumps(document([*libraries, glibc_parts()]), indent=2) + "\n")
+    linked = [component(source, version) for source, version, _ in parts]
+    args.out.write_text(json.dumps(document([*linked, glibc_parts()]), indent=2) + "\n")
     args.licenses.mkdir(parents=True, exist_ok=True)
     for source, _, package in parts:
         (args.licenses / f"{source}.txt").write_bytes(package.license_file().read_bytes())

@@ -1,6 +1,5 @@
 """tests/bench: the side of a duel that runs kernels in Triton, its rows from a folder of cases."""
 import importlib.util
-import json
 import os
 import pathlib
 import subprocess

@@ -121,7 +121,8 @@ class CrossWheel(unittest.TestCase):
     def test_macos(self):
         for text, options in {
             "is for processor 0x1000007": {"cpu": 0x01000007}, "is for system 2": {"system": 2}, "needs macOS (12, 0)": {"oldest": (12, 0)},
-            "is of kind 2": {"kind": 2}, "calls itself /tmp/x": {"name": "/tmp/x"}, "has no signature": {"signed": False}, "needs /opt/libz.dylib": {"needed": ["/opt/libz.dylib"]},
+            "is of kind 2": {"kind": 2}, "calls itself /tmp/x": {"name": "/tmp/x"}, "has no signature": {"signed": False},
+            "needs /opt/libz.dylib": {"needed": ["/opt/libz.dylib"]},
             "needs @rpath/libz.dylib": {"needed": ["@rpath/libz.dylib"]},
             "does not say where it is": {"needed": ["@rpath/libtilevm_forms.dylib"], "paths": []},
         }.items():

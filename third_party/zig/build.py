@@ -85,7 +85,8 @@ class Build:
         generated = bazel("info", "-c", "opt", "bazel-bin").strip()
         self.headers = ["-iquote", str(ROOT), "-iquote", generated, "-isystem", str(tools / "abseil"), "-isystem", str(tools / "flatbuffers/include"),
                         "-isystem", str(tools / "sleef/generated")]
-        self.common = ["-target", platform.target, *platform.compile_options, "-Wno-everything", f"-ffile-prefix-map={ROOT}=.", f"-ffile-prefix-map={tools}=third_party"]
+        self.common = ["-target", platform.target, *platform.compile_options, "-Wno-everything", f"-ffile-prefix-map={ROOT}=.",
+                       f"-ffile-prefix-map={tools}=third_party"]
 
     def compile(self, source, options, language="c++"):
         """The object of a source, which is not made yet."""

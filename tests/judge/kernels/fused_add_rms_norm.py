@@ -1,5 +1,5 @@
 """residual += x; x = rms_norm(residual) * weight, both in place."""
-import torch
+import torch  # noqa: F401  # one of the mistakes uses it
 import triton
 import triton.language as tl
 
