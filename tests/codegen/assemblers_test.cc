@@ -115,5 +115,59 @@ TEST_F(Assemblers, BesideEachOther) {
   EXPECT_TRUE(images->back().image.tma.empty());
 }
 
+// Rows of which a block of 512 threads has one. Some of its blocks of code are rare.
+constexpr char kRows[] = R"(
+entry @rows(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %rows: tile<i32>, %n: tile<i32>) {
+  %b, %by, %bz = get_tile_block_id
+  %nb, %nby, %nbz = get_num_tile_blocks
+  %i = iota -> tile<16384xi32>
+  %n1 = reshape %n -> tile<1xi32>
+  %nn = broadcast %n1 -> tile<16384xi32>
+  %mask = cmpi less_than %i, %nn, signed
+  %pad = constant <f32: 0xFF800000> : tile<16384xf32>
+  for %r in (%b to %rows, step %nb) {
+    %o = muli %r, %n
+    %xp = offset %x, %o
+    %xp1 = reshape %xp -> tile<1xptr<f32>>
+    %xps = broadcast %xp1 -> tile<16384xptr<f32>>
+    %xpi = offset %xps, %i
+    %v, %t = load_ptr_tko weak %xpi, %mask, %pad
+    %m = reduce %v dim=0 identities=[0xFF800000 : f32] : tile<16384xf32> -> tile<f32> (%e: tile<f32>, %a: tile<f32>) {
+      %q = maxf %e, %a
+      yield %q
+    }
+    %m1 = reshape %m -> tile<1xf32>
+    %mm = broadcast %m1 -> tile<16384xf32>
+    %d = subf %v, %mm
+    %w = exp %d
+    %s = reduce %w dim=0 identities=[0.0 : f32] : tile<16384xf32> -> tile<f32> (%e2: tile<f32>, %a2: tile<f32>) {
+      %q2 = addf %e2, %a2
+      yield %q2
+    }
+    %s1 = reshape %s -> tile<1xf32>
+    %ss = broadcast %s1 -> tile<16384xf32>
+    %z = divf %w, %ss
+    %yp = offset %y, %o
+    %yp1 = reshape %yp -> tile<1xptr<f32>>
+    %yps = broadcast %yp1 -> tile<16384xptr<f32>>
+    %ypi = offset %yps, %i
+    %t2 = store_ptr_tko weak %ypi, %z, %mask
+    continue
+  }
+  return
+}
+)";
+
+TEST_F(Assemblers, TakeFewRegistersWhereAnotherBlockFits) {
+  // As ptxas 13.0 says it of such a kernel, told which blocks are rare and not.
+  UseScript(
+      absl::StrCat("[ -p \"$in\" ] && exit 1; n=62; grep -q 'pragma \"frequency' \"$in\" && n=74; said=$(", ptxas_,
+                   " \"$@\" 2>&1); code=$?; echo \"$said\" | sed \"s/Used [0-9]* registers/Used $n registers/\" >&2",
+                   "; exit $code"));
+  const auto images = Build(kRows);
+  ASSERT_TRUE(images.ok()) << images.status();
+  for (const BuiltImage& i : *images) EXPECT_EQ(i.assembled.registers, 62);
+}
+
 }  // namespace
 }  // namespace tile::codegen
