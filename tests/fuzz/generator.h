@@ -120,9 +120,10 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool Casts() const { return options_.seed >= kCastSeeds; }
-  bool Repeats() const { return options_.seed >= kRepeatedSeeds && !Casts(); }
-  bool OfScaled() const { return options_.seed >= kScaledSeeds && !Repeats() && !Casts(); }
+  bool MultipliesBehind() const { return options_.seed >= kBehindSeeds; }
+  bool Casts() const { return options_.seed >= kCastSeeds && !MultipliesBehind(); }
+  bool Repeats() const { return options_.seed >= kRepeatedSeeds && options_.seed < kCastSeeds; }
+  bool OfScaled() const { return options_.seed >= kScaledSeeds && options_.seed < kRepeatedSeeds; }
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
   bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries() && !Repeats(); }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }

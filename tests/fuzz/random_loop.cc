@@ -2,6 +2,7 @@
 #include "tests/fuzz/random_loop.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "ir/float.h"
@@ -333,6 +334,23 @@ void ProductLoop::EmitRounds() {
   for (size_t i = 0; i < slots_.size(); ++i) slots_[i].now = {out[i], slots_[i].bound};
 }
 
+// Its product with itself, turned, and that of the turned one with it.
+void ProductLoop::MultiplyBehind(const Val& x, Value* tile) {
+  constexpr int64_t kMostElements = 128 * 128;
+  constexpr std::array<int64_t, 2> kTurned = {1, 0};
+  const Shape shape = x.shape();
+  if (shape.size() != 2 || ir::IsInt(x.elem()) || x.elem() == Elem::kF64) return;
+  if (std::max(shape[0], shape[1]) * std::max(shape[0], shape[1]) > kMostElements) return;
+  const Val factor = Shrunk(x, r_.Of({Elem::kF16, Elem::kBF16}));
+  Value* turned = op::Permute(b_, factor.v, kTurned);
+  const auto multiply = [&](Value* lhs, Value* rhs, int64_t size) {
+    Value* zero = op::Splat(b_, g_.Tile(Elem::kF32, {size, size}), 0);
+    StoreTile({op::MmaF(b_, lhs, rhs, zero)}, tile, false);
+  };
+  multiply(factor.v, turned, shape[0]);
+  if (r_.Percent(60)) multiply(turned, factor.v, shape[1]);
+}
+
 // What the loop gives, and products of two of its results, as a gated layer has them.
 void ProductLoop::StoreAll(Value* tile) {
   const Val* before = nullptr;
@@ -340,6 +358,7 @@ void ProductLoop::StoreAll(Value* tile) {
     if (s.now.v->type().element().is_pointer()) continue;
     Val x = s.now;
     StoreTile(x, tile, false);
+    if (g_.MultipliesBehind()) MultiplyBehind(x, tile);
     if (before != nullptr && before->v->type() == x.v->type() && !ir::IsInt(x.elem()) && r_.Percent(60))
       StoreTile({op::Mulf(b_, before->v, x.v)}, tile, false);
     before = &s.now;

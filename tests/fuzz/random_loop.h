@@ -120,6 +120,7 @@ class ProductLoop {
   Value* Multiply(const Product& p, Value* x, Value* y, Value* acc);
   Value* Condition();
   Val Between(const Product& p, Val result);
+  void MultiplyBehind(const Val& x, Value* tile);
   void EarlyContinue();
   Value* Page(const Matrix& m, Value* round);
   // In memory of its own for each tile that the grid walks over and, in the loop, each iteration.

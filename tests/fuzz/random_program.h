@@ -47,6 +47,8 @@ inline constexpr uint64_t kRepeatedSeeds = 9000000;
 // From this seed on they are loops of products again, most of whose factors are converted from bytes, or loaded as integers and
 // cast to floats. Tables in memory say which tiles some iterations take.
 inline constexpr uint64_t kCastSeeds = 10000000;
+// From this seed on they are loops of products, with products of what a loop gave behind it: nothing is brought ahead for those.
+inline constexpr uint64_t kBehindSeeds = 11000000;
 
 struct RandomOptions {
   uint64_t seed = 0;
