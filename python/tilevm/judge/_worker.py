@@ -148,7 +148,7 @@ class Answer:
         before = [_watch.bytes_of(array) for array in _watch.arrays_in([values, keywords])]
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            parameters = getattr(self._function, "state_dict", dict)()
+            parameters: "Dict[str, Any]" = getattr(self._function, "state_dict", dict)()
             with self._watch.call(off, [values, keywords, dict(parameters)]) as seen:
                 result = self._run(values, keywords, seconds)
         after = [_watch.bytes_of(array) for array in _watch.arrays_in([values, keywords])]
