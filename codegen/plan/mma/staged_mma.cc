@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
@@ -104,14 +105,21 @@ std::vector<StoredOperand> SharedIn(const ir::Block& block) {
     if (!HasOperandsStored(*op)) continue;
     for (const StoredOperand& operand : OperandsToStore(*op)) all.push_back(operand);
   }
+  struct Takers {
+    int count = 0, row_bytes = kMostRowBytes;  // of all, the narrowest
+  };
+  absl::flat_hash_map<const ir::Value*, Takers> takers;
+  for (const StoredOperand& operand : all) {
+    Takers& of_tile = takers[operand.tile];
+    ++of_tile.count;
+    of_tile.row_bytes = std::min(of_tile.row_bytes, operand.row_bytes);
+  }
   int64_t end = 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const auto is = [&](const StoredOperand& other) { return other.tile == all[i].tile; };
-    if (std::any_of(shared.begin(), shared.end(), is) || std::count_if(all.begin(), all.end(), is) < 2) continue;
-    shared.push_back(all[i]);
-    for (const StoredOperand& other : all) {
-      if (is(other)) shared.back().row_bytes = std::min(shared.back().row_bytes, other.row_bytes);
-    }
+  for (const StoredOperand& operand : all) {
+    Takers& of_tile = takers[operand.tile];
+    if (std::exchange(of_tile.count, 0) < 2) continue;
+    shared.push_back(operand);
+    shared.back().row_bytes = of_tile.row_bytes;
     shared.back().offset = end;
     end = EndOf(shared.back());
   }
@@ -299,7 +307,7 @@ int64_t BytesOfShared(const ir::Block& block) {
 
 std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma) {
   const std::vector<StoredOperand> shared = SharedIn(*mma.block());
-  int64_t end = BytesOfShared(*mma.block());
+  int64_t end = shared.empty() ? 0 : EndOf(shared.back());
   std::vector<StoredOperand> stored = OperandsToStore(mma);
   for (StoredOperand& operand : stored) {
     const auto it = std::find_if(shared.begin(), shared.end(),
