@@ -68,14 +68,14 @@ int SpillsOfOneTileBlocks() { return AllVariants()[static_cast<size_t>(VariantId
 
 constexpr int kThreadsAtOnce = 2048, kFewRegisters = 16;
 
-// Blocks of so many threads that a multiprocessor holds, by registers.
+// How many blocks of `threads` threads a multiprocessor holds, if each thread has `registers`.
 int BlocksByRegisters(int registers, int threads) {
   constexpr int kUnit = Target::kRegisterUnit;
   return std::min(kThreadsAtOnce, Target::kRegisters / ((registers + kUnit - 1) / kUnit * kUnit)) / threads;
 }
 
-// Told which blocks are rare, ptxas 13.0 may take a few registers more, for which a multiprocessor holds a block less: rows of 12288 f32, 512 threads,
-// take 74 and not 62. Nothing is said where that can't be, or where the kernel tells how many blocks there will be.
+// ptxas 13.0 may take a few registers more if it is told which blocks of code are rare. A multiprocessor may then hold one thread block less: a softmax
+// of 12288 f32 by 512 threads takes 74 registers, and 62 untold. False for kernels that tell how many thread blocks there will be.
 bool MayHoldMoreBlocks(const Compiled& compiled, const Assembled& assembled) {
   const int few = std::max(1, assembled.registers - kFewRegisters);
   return !compiled.multiplies && HasFrequencies(compiled.ptx) && !absl::StrContains(compiled.ptx, ".minnctapersm") &&

@@ -39,8 +39,8 @@ inline Share ChainShare(bool reads_stages) { return reads_stages ? kChainsOfStag
 // a convolution of 3 x 3: 556, 636, 488). So may one warp that has all rows of a chain (paged attention, 16 rows, pages of 16 keys: 559 us with
 // four warps, 425 with two, 367 with one; 282, 189, 173).
 inline constexpr int64_t kDataOfFewWarps = 208;
-// The same where more warps would leave some product without warpgroups that have 64 columns (H200: gradients of sparse attention, heads of 64: 1002 us with
-// 16 warps and mma.sync, 518 with 8; with sinks, heads of 128: 964 and 730).
+// The same where twice the warps would leave some product without warpgroups of 64 columns. H200: gradients of sparse attention, heads of 64, take
+// 1002 us with 16 warps and mma.sync, and 518 with 8; attention with sinks, heads of 128, 964 and 730.
 inline constexpr int64_t kDataOfWarpgroups = 200;
 // Of the largest tile, for such four warps: loads that may be element by element are code for each. With 256 elements of e4m3 in a thread, of two
 // operands, ptxas 13.5 is not done in 120 s; with 64 it takes 0.8 s.

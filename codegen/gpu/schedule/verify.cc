@@ -57,7 +57,7 @@ bool IsOfCopies(const Op& op) {
          gpu::ConvertCopiedOp::Is(&op) || gpu::PieceOp::Is(&op);
 }
 
-// Of a stage_operand: the bytes of a row.
+// The bytes of a row in which a stage_operand stores its tile.
 int64_t RowBytesOf(const Op& stored) {
   if (const auto swizzle = DecisionOf<Decision::kSwizzle>(stored)) return (*swizzle)[0];
   const ir::Type type = stored.operand(0)->type();

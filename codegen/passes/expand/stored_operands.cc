@@ -10,7 +10,7 @@
 // barrier where TMA copies: there one precedes the store. All products of an iteration that take the operand read one place.
 //
 // Products for which nothing is brought ahead (HasOperandsStored) store what they read where they stand. They use one memory in turn, and a barrier
-// keeps them apart. What several products of a block take is stored for the first of them; a product that finds both operands there has no barrier:
+// keeps them apart. What several products of a block take is stored for the first of them. A product that finds both operands there has no barrier.
 //
 //   %s = mmaf %x, %y, %acc                         worker_barrier
 //                                                  %xt = stage_operand %x {offsets = [0]}

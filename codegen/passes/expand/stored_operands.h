@@ -16,13 +16,13 @@ namespace tile::codegen {
 ir::Type TypeIn(ir::Builder& b, LayoutTable* layouts, ir::Elem elem, absl::Span<const int64_t> shape,
                 const Layout& layout);
 
-// Of an operand, which is m x k or k x n, the dimension along which neighbours are neighbours in memory.
+// The dimension of an operand (m x k or k x n) along which neighbours are neighbours in memory.
 int ContiguousDim(const StagedTile& tile);
 // The stage_tile at this address, in rows of `swizzle` bytes along dimension `dim`; or as `tile` lies.
 ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, int swizzle, int dim);
 ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, const StagedTile& tile);
 
-// How threads that hold a right operand so store it: as `tile` says, or in rows along dimension 0, if a thread holds neighbours along that.
+// How threads store an operand that they hold in this layout: as `tile` says, or in rows along dimension 0, if a thread holds neighbours along that.
 StagedTile AsHeld(StagedTile tile, const Layout& rhs);
 // The stage_operand of a right operand, stored so: its address.
 ir::Value* StageRhs(ir::Builder& b, LayoutTable* layouts, ir::Value* rhs, const StagedTile& tile);

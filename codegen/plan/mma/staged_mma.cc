@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSwizzled = 1024;  // alignment of any swizzled tile
 constexpr int kLeastSwizzle = 32, kMostRowBytes = 128;
-// Of a product whose operands threads store. Fences and barriers take as long for fewer steps (linear attention, 64 x 64 with K of 16 in a loop: 36 us by
+// The least K of a product whose operands threads store. Fences and barriers take as long for fewer steps (linear attention, 64 x 64 with K of 16 in a loop: 36 us by
 // mma.sync, 67 so; with K of 64: 100 us by mma.sync, 85 so; H200).
 constexpr int64_t kLeastStoredK = 32;
 
@@ -60,7 +60,7 @@ std::optional<StagedTile> StagedRhs(const ir::Op& mma) {
   return StoresRhs(mma) ? std::optional(StoredRhs(mma.operand(1)->type())) : std::nullopt;
 }
 
-// Of a product for which threads store operands. ptxas 13.0 overwrites fragments that live longer than one product.
+// Threads store the left operand, too. It is not held as fragments for several products: ptxas 13.0 overwrites fragments that live longer than one product.
 bool StoresLhs(const ir::Op& mma) {
   for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
     if (use->owner != &mma && IsProduct(*use->owner)) return true;

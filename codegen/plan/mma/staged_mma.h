@@ -108,15 +108,16 @@ StagedTile TileOfOperand(const ir::Op& stage_operand);
 bool StoresRhs(const ir::Op& mma);
 // How it lies there: in rows, as the left operand would.
 StagedTile StoredRhs(ir::Type rhs);
-// Nothing is brought ahead for the product, nor for another one of a loop around it, its operands have 16 bits, and K is at least 32: an instruction that
-// reads stages can have what threads store for it, where it stands. So are products outside of loops, and those of which a loop makes both operands.
+// Threads may store the operands of the product where it stands, for an instruction that reads shared memory. The operands have 16 bits, and K is at
+// least 32. Neither the product nor another one in a loop around it takes what is brought ahead. Products outside of loops are such products, and
+// products whose loop makes both operands.
 bool MayStoreOperands(const ir::Op& mma);
 // There is a plan for such a product: the right operand comes from shared memory, the left one, too, unless it follows from other products.
 std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma);
 // It was decided so.
 bool HasOperandsStored(const ir::Op& mma);
-// Which of them threads store, in rows of at most so many bytes, and where in the memory that all such products use one after the other. What several
-// products of a block take, permuted or not, has a place of its own there: the first of them stores it for all.
+// An operand that threads store: its rows have at most `row_bytes` bytes. It begins `offset` bytes behind the begin of a memory that all such products
+// use one after the other. A tile that several products of a block take, permuted or not, has a place of its own there. The first of them stores it.
 struct StoredOperand {
   int index = 0;
   const ir::Value* tile = nullptr;  // that the operand is, permuted or not
