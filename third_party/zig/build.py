@@ -137,8 +137,8 @@ class Build:
 
     def make(self):
         """Compiles what is missing or older than its sources."""
-        todo = [(list(command), out) for command, out in self.objects.items() if not is_fresh(out)]
-        print(f"build.py: {len(todo)} of {len(self.objects)} objects to compile", file=sys.stderr)
+        stale = [(list(command), out) for command, out in self.objects.items() if not is_fresh(out)]
+        print(f"build.py: {len(stale)} of {len(self.objects)} objects to compile", file=sys.stderr)
 
         def one(command, out):
             done = subprocess.run([*command, "-MD", "-MF", f"{out}.d", "-o", f"{out}.part"], capture_output=True, text=True, cwd=ROOT, check=False)
@@ -148,7 +148,7 @@ class Build:
             return f"{command[-1]}:\n{done.stderr}\n"
 
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            failed = "".join(pool.map(lambda item: one(*item), todo))
+            failed = "".join(pool.map(lambda item: one(*item), stale))
         if failed:
             sys.exit("build.py: does not compile for this platform:\n" + failed)
 
