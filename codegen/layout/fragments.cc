@@ -42,11 +42,29 @@ int PieceBits(int64_t size, int parts, int instruction) {
   return std::max(Log2(instruction), Log2(size) - Log2(parts));
 }
 
+// The layout of one product, for each of a batch.
+Layout OfBatch(const MmaTile& tile, const Layout& product) {
+  Shape shape = {tile.batch};
+  shape.insert(shape.end(), product.shape().begin(), product.shape().end());
+  const auto bases = [&](In in) { return Masks(product.bases(in).begin(), product.bases(in).end()); };
+  Masks registers = bases(In::kRegister), warps = bases(In::kWarp);
+  const int batch = Log2(tile.batch), own = Log2(tile.products());
+  for (int i = 0; i < own; ++i) registers.push_back(Mask{1} << (product.offset_bits() + i));
+  for (int i = own; i < own + Log2(tile.warps_batch); ++i)
+    warps.push_back(i < batch ? Mask{1} << (product.offset_bits() + i) : 0);
+  return Layout::FromBases(shape, std::move(registers), bases(In::kLane), std::move(warps));
+}
+
 }  // namespace
 
 Layout MmaLayout(const MmaTile& tile, Operand operand) {
   const MmaInstruction& in = tile.instruction;
   assert((in.m == 8 || in.m == 16) && in.n == 8 && tile.k >= in.k);
+  if (tile.batch > 0) {
+    MmaTile product = tile;
+    product.batch = 0;
+    return OfBatch(tile, MmaLayout(product, operand));
+  }
   if (tile.pieces_m > 1 || tile.pieces_n > 1) {
     MmaTile piece = tile;
     piece.m /= tile.pieces_m, piece.n /= tile.pieces_n;

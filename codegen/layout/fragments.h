@@ -43,6 +43,13 @@ struct MmaTile {
   // The tile is so many of M / pieces_m × N / pieces_n one after another, each spread over all warps, which it is large enough for. They are
   // the highest bits of the registers' numbers.
   int pieces_m = 1, pieces_n = 1;
+  // Products of a batch, dimension 0 of operands and result, spread over so many times warps_m * warps_n warps; 0: there is no such dimension.
+  // A warp's products are one after another: they are the highest bits of the registers' numbers, as groups are of the warps'.
+  int64_t batch = 0;
+  int warps_batch = 1;
+
+  // Of a warp.
+  int64_t products() const { return batch == 0 ? 1 : batch > warps_batch ? batch / warps_batch : 1; }
 };
 
 Layout MmaLayout(const MmaTile& tile, Operand operand);

@@ -200,6 +200,30 @@ TEST(FragmentsTest, PiecesOneAfterAnother) {
   EXPECT_EQ(At(MmaLayout(wide, Operand::kC), 3 * 8, 0, 0), Position(0, 48));
 }
 
+// Eight products by four warps, two of each product: each pair has its own four products, one after another in registers.
+TEST(FragmentsTest, BatchesOfProducts) {
+  const MmaInstruction in = {16, 8, 16, 16};
+  const MmaTile one = {in, 32, 16, 32, 2, 1};
+  MmaTile all = one;
+  all.batch = 8;
+  all.warps_batch = 2;
+  for (Operand operand : {Operand::kA, Operand::kB, Operand::kC}) {
+    const Layout product = MmaLayout(one, operand), batch = MmaLayout(all, operand);
+    ASSERT_EQ(batch.registers(), 4 * product.registers());
+    ASSERT_EQ(batch.warps(), 4);
+    EXPECT_TRUE(batch.IsSurjective());
+    ForEachPlace(batch, [&](const Place& p) {
+      const uint32_t reg = p.reg % static_cast<uint32_t>(product.registers());
+      const auto number = static_cast<int64_t>(p.reg) / product.registers() + 4 * (p.warp / 2);
+      const auto at = batch.Coordinates(batch.Apply(p.reg, p.lane, p.warp));
+      const auto in_product = product.Coordinates(product.Apply(reg, p.lane, p.warp % 2));
+      ASSERT_EQ(at[0], number);
+      ASSERT_EQ(at[1], in_product[0]);
+      ASSERT_EQ(at[2], in_product[1]);
+    });
+  }
+}
+
 // D of wgmma: row 16 * (warp % 4) + g + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 t + i % 2.
 TEST(FragmentsTest, WgmmaAsInThePtxIsa) {
   for (int n : {8, 64, 256}) {

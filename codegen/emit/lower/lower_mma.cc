@@ -237,6 +237,7 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
     }
   }
   const std::optional<ScaleWords> scales = ScalesOf(e, op, plan);
+  const int rank = op.operand(0)->type().rank();
   for (int64_t p = 0; p < parts; ++p) {
     std::unique_ptr<FragmentSource> sides[2];
     for (int i = 0; i < 2; ++i) {
@@ -244,8 +245,8 @@ Registers MultiplyInParts(Emitter& e, const ir::Op& op, const MmaPlan& plan, int
         sides[i] = std::make_unique<StepsAlongK>(*whole[i], i == 0 ? plan.words_a : plan.words_b, steps, part_steps,
                                                  static_cast<int>(p) * part_steps);
       } else {
-        sides[i] =
-            FragmentsThroughShared(e, op.operand(i), layout(part, i), {.dim = 1 - i, .parts = parts, .number = p});
+        sides[i] = FragmentsThroughShared(e, op.operand(i), layout(part, i),
+                                          {.dim = rank - 1 - i, .parts = parts, .number = p});
       }
     }
     acc = MultiplyBySync(e, part, *sides[0], *sides[1], std::move(acc),

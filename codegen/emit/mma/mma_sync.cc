@@ -45,12 +45,14 @@ Registers MultiplyBySync(Emitter& e, const MmaPlan& plan, FragmentSource& a, Fra
   if (plan.scales > 0) constraints += ",r,r";
   llvm::Type* result = llvm::StructType::get(e.context(), std::vector<llvm::Type*>(c, type));
 
+  const int of_batch = rows * static_cast<int>(t.products());
   for (int k = 0; k < steps; ++k) {
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < of_batch; ++i) {
       for (int j = 0; j < columns; ++j) {
         Registers in;
         for (int x = 0; x < plan.words_a; ++x) in.push_back(a.Word((i * steps + k) * plan.words_a + x));
-        for (int x = 0; x < plan.words_b; ++x) in.push_back(w.Word((j * steps + k) * plan.words_b + x));
+        const int column = i / rows * columns + j;
+        for (int x = 0; x < plan.words_b; ++x) in.push_back(w.Word((column * steps + k) * plan.words_b + x));
         const int first = (i * columns + j) * c;
         for (int x = 0; x < c; ++x) in.push_back(acc[first + x]);
         std::string of_scales;

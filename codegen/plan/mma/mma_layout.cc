@@ -1,6 +1,8 @@
 #include "codegen/plan/mma/mma_layout.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
@@ -30,7 +32,7 @@ constexpr Instruction kInstructions[] = {
 // Null: the product is multiplied out with fma.
 const Instruction* FindInstruction(const Target& target, const ir::Op& op) {
   const MmaShape s = ShapeOfMma(op);
-  if (s.batch != 0 || !op.info()->has(ir::kProduct)) return nullptr;
+  if (!op.info()->has(ir::kProduct)) return nullptr;
   const ir::Elem element = ir::MmaOp(op).lhs()->type().elem();
   for (const Instruction& i : kInstructions) {
     if (i.element == element && target.has(i.feature) && s.k >= i.k) return &i;
@@ -63,6 +65,7 @@ MmaPlan PlanOf(const Instruction& i, const ir::Op& op) {
   p.tile = {{i.m, i.n, i.k, ir::ElemInfoOf(i.element).storage * 8}, s.m, s.n, s.k, 1, 1};
   p.tile.pieces_m = PiecesOfResult(op, 0);
   p.tile.pieces_n = PiecesOfResult(op, 1);
+  p.tile.batch = s.batch;
   p.instruction = absl::StrCat("mma.sync.aligned.", i.shape, ".", WithSigns(op, i.types, false));
   p.words_a = i.words_a;
   p.words_b = i.words_b;
@@ -89,6 +92,9 @@ void Share(int num_warps, const MmaInstruction& i, int64_t size_m, int64_t size_
 }  // namespace
 
 void ShareTile(int num_warps, const ir::Op& op, MmaTile* tile) {
+  // A product of its own for each warp: what a warp reads, no other one reads.
+  tile->warps_batch = static_cast<int>(std::clamp<int64_t>(tile->batch, 1, num_warps));
+  num_warps /= tile->warps_batch;
   const int64_t m = tile->m / tile->pieces_m, n = tile->n / tile->pieces_n;
   tile->warps_m = num_warps;
   tile->warps_n = 1;
@@ -105,7 +111,8 @@ void Decide(ir::Module* module, ir::Op* mma, const MmaPlan& plan) {
   const MmaKind& kind = plan.scales == 0 ? MmaSyncKind() : MmaSyncScaledKind();
   Decide<Decision::kInstruction>(module, mma, kind.name());
   Decide<Decision::kShape>(module, mma, {m, n, k});
-  Decide<Decision::kWarps>(module, mma, {plan.tile.warps_m, plan.tile.warps_n});
+  if (plan.tile.batch == 0) return Decide<Decision::kWarps>(module, mma, {plan.tile.warps_m, plan.tile.warps_n});
+  Decide<Decision::kWarps>(module, mma, {plan.tile.warps_m, plan.tile.warps_n, plan.tile.warps_batch});
 }
 
 std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
@@ -116,6 +123,7 @@ std::optional<MmaPlan> MmaPlanOf(const ir::Op& mma) {
   TILE_CHECK(plan.has_value(), "a product has an instruction that does not exist");
   plan->tile.warps_m = static_cast<int>(warps[0]);
   plan->tile.warps_n = static_cast<int>(warps[1]);
+  if (warps.size() == 3) plan->tile.warps_batch = static_cast<int>(warps[2]);
   return plan;
 }
 
@@ -141,9 +149,11 @@ int64_t FragmentKind::StepsAlongK(const ir::Op& mma) const {
 
 std::string FragmentKind::Fault(const ir::Op& mma, int num_warps) const {
   const auto shape = DecisionOf<Decision::kShape>(mma), warps = DecisionOf<Decision::kWarps>(mma);
-  if (!shape || !warps || warps->size() != 2) return absl::StrCat(name(), " has a shape and warps");
+  if (!shape || !warps) return absl::StrCat(name(), " has a shape and warps");
+  if (warps->size() != (ShapeOfMma(mma).batch == 0 ? 2 : 3)) return "its warps are not one number a dimension";
   if (!Of(mma, *shape)) return absl::StrCat("there is no ", name(), " of this shape");
-  return (*warps)[0] * (*warps)[1] == num_warps ? "" : absl::StrCat("its warps are not ", num_warps);
+  const int64_t all = std::accumulate(warps->begin(), warps->end(), int64_t{1}, std::multiplies<>());
+  return all == num_warps ? "" : absl::StrCat("its warps are not ", num_warps);
 }
 
 namespace {
