@@ -9,10 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "codegen/assemble/frequencies.h"
+#include "codegen/assemble_kernel.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/gpu_text.h"
 #include "codegen/passes/tile_code.h"
@@ -45,8 +43,7 @@ ir::Expr Count(const Compiled& compiled, int d) {
   return {Grid(d), Const(joined), Node(ir::ExprOp::kDiv)};
 }
 
-constexpr int kManySpills = 1024;      // bytes of a thread
-constexpr int kSpillsOfProducts = 64;  // beyond them a multiprocessor has fewer blocks that multiply
+constexpr int kManySpills = 1024;  // bytes of a thread
 
 // Memory traffic that the source does not show.
 void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace,
@@ -62,78 +59,6 @@ void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const T
       known ? absl::StrCat("; the largest tile that is worked on at once is that of ", largest_tile.substr(what + 2))
             : "",
       ". Smaller tiles need fewer registers; --remarks says what stays whole, and why"));
-}
-
-int SpillsOfOneTileBlocks() { return AllVariants()[static_cast<size_t>(VariantId::kOneTileBlocks)].most_spills; }
-
-constexpr int kThreadsAtOnce = 2048, kFewRegisters = 16;
-
-// How many blocks of `threads` threads a multiprocessor holds, if each thread has `registers`.
-int BlocksByRegisters(int registers, int threads) {
-  constexpr int kUnit = Target::kRegisterUnit;
-  return std::min(kThreadsAtOnce, Target::kRegisters / ((registers + kUnit - 1) / kUnit * kUnit)) / threads;
-}
-
-// ptxas 13.0 may take a few registers more if it is told which blocks of code are rare. A multiprocessor may then hold one thread block less: a softmax
-// of 12288 f32 by 512 threads takes 74 registers, and 62 untold. False for kernels that tell how many thread blocks there will be.
-bool MayHoldMoreBlocks(const Compiled& compiled, const Assembled& assembled) {
-  const int few = std::max(1, assembled.registers - kFewRegisters);
-  return !compiled.multiplies && HasFrequencies(compiled.ptx) && !absl::StrContains(compiled.ptx, ".minnctapersm") &&
-         BlocksByRegisters(few, compiled.threads) > BlocksByRegisters(assembled.registers, compiled.threads);
-}
-
-// Where rows spill as much as one block less on a multiprocessor costs, there is one less (codegen/variants.def has the measurement).
-//
-// ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
-// other. Told that one is enough it spills less.
-absl::StatusOr<Assembled> AssembleWithFewSpills(Assembly& assembly, const Compiled& compiled, const char* arch,
-                                                const AssembleOptions& options) {
-  std::string ptx = compiled.ptx;
-  const int block = compiled.threads;
-  if (compiled.many_loops) {
-    // By its own default ptxas takes 18 s for 4,000 loops, so 5.
-    AssembleOptions quick = options;
-    quick.opt_level = std::min(quick.opt_level, 1);
-    return Assemble(ptx, arch, quick);
-  }
-  absl::StatusOr<Assembled> first = assembly.Finish(ptx);
-  if (first.ok() && first->spill_bytes == 0 && MayHoldMoreBlocks(compiled, *first)) {
-    absl::StatusOr<Assembled> next = Assemble(WithoutFrequencies(ptx), arch, options);
-    const bool holds_more = next.ok() && next->spill_bytes == 0 &&
-                            BlocksByRegisters(next->registers, block) > BlocksByRegisters(first->registers, block);
-    return holds_more ? next : first;
-  }
-  if (!first.ok() || first->spill_bytes == 0) return first;
-  // Told which blocks are rare, ptxas 13.0 spills more in some kernels, and less in others.
-  if (HasFrequencies(ptx)) {
-    std::string without = WithoutFrequencies(ptx);
-    absl::StatusOr<Assembled> next = Assemble(without, arch, options);
-    if (next.ok() && next->spill_bytes < first->spill_bytes) {
-      first = std::move(next);
-      ptx = std::move(without);
-    }
-  }
-  const std::string blocks = absl::StrCat(".minnctapersm ", compiled.blocks);
-  const int most_spills = compiled.multiplies ? kSpillsOfProducts : SpillsOfOneTileBlocks();
-  if (compiled.blocks > 1 && first->spill_bytes > most_spills && absl::StrContains(ptx, blocks)) {
-    // One less, then ever fewer while that many spill: only ptxas knows how many registers the code needs.
-    for (int n = compiled.blocks - 1; n > 0; n -= (n + 3) / 4) {
-      const std::string fewer = absl::StrCat(".minnctapersm ", n);
-      absl::StatusOr<Assembled> next = Assemble(absl::StrReplaceAll(ptx, {{blocks, fewer}}), arch, options);
-      if (!next.ok()) return next;
-      if (next->spill_bytes < first->spill_bytes) first = std::move(next);
-      if (first->spill_bytes <= most_spills) break;
-    }
-    return first;
-  }
-  if (absl::StrContains(ptx, ".minnctapersm")) return first;
-  constexpr int kUnit = Target::kRegisterUnit;
-  const int most = std::min(Target::kThreadRegisters, Target::kRegisters / block / kUnit * kUnit);
-  if (first->registers + kUnit > most) return first;
-  const std::string threads = absl::StrCat(".reqntid ", block);
-  absl::StatusOr<Assembled> second =
-      Assemble(absl::StrReplaceAll(ptx, {{threads, absl::StrCat(threads, "\n.minnctapersm 1")}}), arch, options);
-  return second.ok() && second->spill_bytes < first->spill_bytes ? second : first;
 }
 
 // An image on its way: compiled; its assembler, a process of its own, works while the next image is compiled.
@@ -167,10 +92,10 @@ void GoOn(const CompileOptions& options, Compiled compiled, Begun* begun) {
   begun->compiled = std::move(compiled);
   if (options.trace != nullptr) begun->largest_tile = options.trace->largest_tile;
   if (begun->assembly == nullptr) return;
-  begun->assembled = std::async(
-      std::launch::async,
-      [assembly = begun->assembly, compiled = begun->compiled, arch = options.target->arch,
-       assemble = AssemblerOptions(options)] { return AssembleWithFewSpills(*assembly, compiled, arch, assemble); });
+  begun->assembled = std::async(std::launch::async, [assembly = begun->assembly, compiled = begun->compiled,
+                                                     target = *options.target, assemble = AssemblerOptions(options)] {
+    return AssembleKernel(*assembly, compiled, target, assemble);
+  });
 }
 
 absl::StatusOr<Begun> Begin(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
@@ -342,7 +267,7 @@ BuiltImage WithFewestSpills(const ir::Module& module, const ir::Function& functi
   const bool alone = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts == 1;
   const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && alone;
   if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.many_loops ||
-      built.assembled.spill_bytes <= (built.compiled.multiplies ? kSpillsOfProducts : SpillsOfOneTileBlocks())) {
+      built.assembled.spill_bytes <= TolerableSpills(built.compiled)) {
     return built;
   }
   CompileOptions now = options;

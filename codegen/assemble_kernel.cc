@@ -1,0 +1,127 @@
+#include "codegen/assemble_kernel.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "codegen/assemble/frequencies.h"
+#include "codegen/variants.h"
+
+namespace tile::codegen {
+namespace {
+
+constexpr int kSpillsOfProducts = 64;  // beyond them a multiprocessor has fewer blocks that multiply
+
+constexpr int kThreadsAtOnce = 2048;  // of a multiprocessor, at most
+constexpr int kFewRegisters = 16;     // that ptxas may do without
+
+constexpr int kUnit = Target::kRegisterUnit;
+constexpr char kToldBlocks[] = ".minnctapersm ";
+
+bool TellsBlocks(const std::string& ptx) { return absl::StrContains(ptx, kToldBlocks); }
+
+// Told that a multiprocessor should hold so many blocks.
+std::string ForBlocks(const std::string& ptx, const Compiled& compiled, int blocks) {
+  const std::string told = absl::StrCat(kToldBlocks, blocks);
+  if (TellsBlocks(ptx)) return absl::StrReplaceAll(ptx, {{absl::StrCat(kToldBlocks, compiled.blocks), told}});
+  const std::string threads = absl::StrCat(".reqntid ", compiled.threads);
+  return absl::StrReplaceAll(ptx, {{threads, absl::StrCat(threads, "\n", told)}});
+}
+
+// The best of what was assembled of a kernel.
+class Best {
+ public:
+  Best(const Compiled& compiled, const Target& target, const AssembleOptions& options, std::string ptx, Assembled first)
+      : compiled_(compiled), target_(target), options_(options), ptx_(std::move(ptx)), best_(std::move(first)) {}
+
+  const std::string& ptx() const { return ptx_; }
+  int spills() const { return best_.spill_bytes; }
+  int registers() const { return best_.registers; }
+  Assembled Take() { return std::move(best_); }
+
+  // Thread blocks that a multiprocessor holds of this kernel, if each thread has so many registers.
+  int Holds(int registers) const {
+    const int all = (registers + kUnit - 1) / kUnit * kUnit;
+    const int64_t shared = (int64_t{target_.shared_bytes} + target_.block_reserve) /
+                           (static_cast<int64_t>(compiled_.shared_bytes) + target_.block_reserve);
+    const int threads = std::min(kThreadsAtOnce, Target::kRegisters / all) / compiled_.threads;
+    return static_cast<int>(std::min<int64_t>(threads, shared));
+  }
+
+  // An error of an attempt is none of the kernel's: it has code.
+  void Try(std::string ptx) {
+    absl::StatusOr<Assembled> next = Assemble(ptx, target_.arch, options_);
+    if (!next.ok()) return;
+    const bool fewer = next->spill_bytes < best_.spill_bytes;
+    const bool more_blocks = next->spill_bytes == best_.spill_bytes && Holds(next->registers) > Holds(best_.registers);
+    if (!fewer && !(more_blocks && best_.spill_bytes == 0)) return;
+    best_ = *std::move(next);
+    ptx_ = std::move(ptx);
+  }
+
+ private:
+  const Compiled& compiled_;
+  const Target& target_;
+  const AssembleOptions& options_;
+  std::string ptx_;
+  Assembled best_;
+};
+
+// Without spills, a few registers more than one block more on a multiprocessor allows. ptxas 13.0 takes some more if it is told which blocks of
+// code are rare (a softmax of 12288 f32 by 512 threads: 74, and 62 untold), and products have some where values wait for no reason (a grouped
+// product of 128 x 128: 178 for two blocks, and 168 if it is told of three).
+void HoldMoreBlocks(const Compiled& compiled, Best* best) {
+  const int few = std::max(kUnit, best->registers() - kFewRegisters);
+  const int more = best->Holds(few);
+  if (more <= best->Holds(best->registers())) return;
+  // Code whose warps hand registers to each other is made for a number of them.
+  if (compiled.multiplies && !absl::StrContains(best->ptx(), "setmaxnreg")) {
+    best->Try(ForBlocks(best->ptx(), compiled, more));
+  } else if (!compiled.multiplies && HasFrequencies(best->ptx()) && !TellsBlocks(best->ptx())) {
+    best->Try(WithoutFrequencies(best->ptx()));
+  }
+}
+
+// Where rows spill as much as one block less on a multiprocessor costs, there is one less (codegen/variants.def has the measurement).
+void SpillLess(const Compiled& compiled, Best* best) {
+  // Told which blocks are rare, ptxas 13.0 spills more in some kernels, and less in others.
+  if (HasFrequencies(best->ptx())) best->Try(WithoutFrequencies(best->ptx()));
+  if (TellsBlocks(best->ptx())) {
+    const std::string told = best->ptx();
+    // One less, then ever fewer while that many spill.
+    for (int n = compiled.blocks - 1; n > 0 && best->spills() > TolerableSpills(compiled); n -= (n + 3) / 4)
+      best->Try(ForBlocks(told, compiled, n));
+    return;
+  }
+  // ptxas 13.0 gives code that exceeds the registers in any case as few as 32 of them, so that more blocks fit beside each
+  // other. Told that one is enough it spills less.
+  const int most = std::min(Target::kThreadRegisters, Target::kRegisters / compiled.threads / kUnit * kUnit);
+  if (best->registers() + kUnit <= most) best->Try(ForBlocks(best->ptx(), compiled, 1));
+}
+
+}  // namespace
+
+int TolerableSpills(const Compiled& compiled) {
+  return compiled.multiplies ? kSpillsOfProducts
+                             : AllVariants()[static_cast<size_t>(VariantId::kOneTileBlocks)].most_spills;
+}
+
+absl::StatusOr<Assembled> AssembleKernel(Assembly& assembly, const Compiled& compiled, const Target& target,
+                                         const AssembleOptions& options) {
+  if (compiled.many_loops) {
+    // By its own default ptxas takes 18 s for 4,000 loops, so 5.
+    AssembleOptions quick = options;
+    quick.opt_level = std::min(quick.opt_level, 1);
+    return Assemble(compiled.ptx, target.arch, quick);
+  }
+  absl::StatusOr<Assembled> first = assembly.Finish(compiled.ptx);
+  if (!first.ok()) return first;
+  Best best(compiled, target, options, compiled.ptx, *std::move(first));
+  best.spills() == 0 ? HoldMoreBlocks(compiled, &best) : SpillLess(compiled, &best);
+  return best.Take();
+}
+
+}  // namespace tile::codegen
