@@ -41,15 +41,7 @@ class Best {
   int spills() const { return best_.spill_bytes; }
   int registers() const { return best_.registers; }
   Assembled Take() { return std::move(best_); }
-
-  // Thread blocks that a multiprocessor holds of this kernel, if each thread has so many registers.
-  int Holds(int registers) const {
-    const int all = (registers + kUnit - 1) / kUnit * kUnit;
-    const int64_t shared = (int64_t{target_.shared_bytes} + target_.block_reserve) /
-                           (static_cast<int64_t>(compiled_.shared_bytes) + target_.block_reserve);
-    const int threads = std::min(kThreadsAtOnce, Target::kRegisters / all) / compiled_.threads;
-    return static_cast<int>(std::min<int64_t>(threads, shared));
-  }
+  int Holds(int registers) const { return BlocksHeld(target_, compiled_, registers); }
 
   // An error of an attempt is none of the kernel's: it has code.
   void Try(std::string ptx) {
@@ -103,6 +95,14 @@ void SpillLess(const Compiled& compiled, Best* best) {
 }
 
 }  // namespace
+
+int BlocksHeld(const Target& target, const Compiled& compiled, int registers) {
+  const int all = (std::max(1, registers) + kUnit - 1) / kUnit * kUnit;
+  const int64_t shared = (int64_t{target.shared_bytes} + target.block_reserve) /
+                         (static_cast<int64_t>(compiled.shared_bytes) + target.block_reserve);
+  const int threads = std::min(kThreadsAtOnce, Target::kRegisters / all) / compiled.threads;
+  return static_cast<int>(std::min<int64_t>(threads, shared));
+}
 
 int TolerableSpills(const Compiled& compiled) {
   return compiled.multiplies ? kSpillsOfProducts

@@ -23,6 +23,9 @@ namespace tile::codegen {
 absl::StatusOr<Assembled> AssembleKernel(Assembly& assembly, const Compiled& compiled, const Target& target,
                                          const AssembleOptions& options);
 
+// Thread blocks that a multiprocessor holds of the kernel, if each thread has so many registers.
+int BlocksHeld(const Target& target, const Compiled& compiled, int registers);
+
 // Bytes that a thread may spill before ways are tried that cost something else.
 int TolerableSpills(const Compiled& compiled);
 
