@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/limits.h"
 #include "ir/neutral.h"
+#include "ir/ttir/choose_arms.h"
 #include "ir/ttir/translator.h"
 
 namespace tile::ir::ttir {
@@ -64,6 +65,7 @@ bool Translator::Fold(const Node& n, const OpRow& row) {
     std::vector<Type> expected;
     for (size_t i = 0; i < count; ++i) expected.push_back(args[2 * i]);
     if (!EndRegion(end, Opcode::kYield, 0, expected, kNone)) return false;
+    ChooseArms(&module_, block);
   }
   CloseScope(mark);
   // Where a fold begins does not count for its result, but compilers may make use of it.

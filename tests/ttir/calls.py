@@ -351,6 +351,7 @@ CALLS = {
     "descriptor": [Call(dict(x=_T, m=5, n=6), dict(y=_T.T), grid="2,2,1")],
     "fp8": [Call(dict(x=_F), dict(y=_F4, z=_F5))],
     "shapes": _shapes(),
+    "largest": [Call(dict(x=_A), dict(y=np.take_along_axis(_A, np.abs(_A).argmax(axis=1)[:, None], 1)[:, 0]))],
     "argmax": [Call(dict(x=_A), dict(y=_A.argmax(axis=1), best=_A.max(axis=1)))],
     "integers": _integers_case(),
     "floats": _floats(),

@@ -633,6 +633,21 @@ def prints(x, y, B: tl.constexpr):
     print("done")
 
 
+@triton.jit
+def _larger(a, b):
+    if tl.abs(a) >= tl.abs(b):
+        return a
+    else:
+        return b
+
+
+@triton.jit
+def largest(x, y, B: tl.constexpr):
+    r = tl.arange(0, 4)
+    v = tl.load(x + r[:, None] * B + tl.arange(0, B)[None, :])
+    tl.store(y + r, tl.reduce(v, 1, _larger))
+
+
 F, H, J, N = "*fp32", "*fp16", "*i32", "i32"
 STRIDES = {s: N for s in "m n k sam sak sbk sbn scm scn".split()}
 # file: (kernel, types of the parameters, constants)
@@ -652,6 +667,7 @@ DUMPS = {
     "descriptor": (descriptor, dict(x=F, y=F, m=N, n=N), dict(B=4)),
     "fp8": (fp8, dict(x=F, y="*fp8e4nv", z=F), dict(B=16)),
     "shapes": (shapes, dict(x=F, y=F, z=F, h=J), dict(B=16)),
+    "largest": (largest, dict(x=F, y=F), dict(B=8)),
     "argmax": (argmax, dict(x=F, y=J, best=F), dict(B=8)),
     "integers": (integers, dict(x=J, y=J, out=J), dict(B=8)),
     "floats": (floats, dict(x=F, out=F), dict(B=8)),
