@@ -101,6 +101,7 @@ class Generator {
   Val Operand(Elem e, const Shape& shape);
   // An exact float tile of whole numbers up to about `bound`, at most LargestWhole.
   Val Small(Elem e, const Shape& shape, double bound);
+  Val Widened();
   // A scalar index in 0 … n-1, of an integer type that can hold n.
   Value* Index(int64_t n, Elem type);
   Elem IndexType(int64_t largest);
@@ -120,12 +121,13 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool MultipliesBehind() const { return options_.seed >= kBehindSeeds; }
-  bool Casts() const { return options_.seed >= kCastSeeds && !MultipliesBehind(); }
+  bool Widens() const { return options_.seed >= kWidenedSeeds; }
+  bool MultipliesBehind() const { return options_.seed >= kBehindSeeds && !Widens(); }
+  bool Casts() const { return options_.seed >= kCastSeeds && options_.seed < kBehindSeeds; }
   bool Repeats() const { return options_.seed >= kRepeatedSeeds && options_.seed < kCastSeeds; }
   bool OfScaled() const { return options_.seed >= kScaledSeeds && options_.seed < kRepeatedSeeds; }
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
-  bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries() && !Repeats(); }
+  bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries() && !Repeats() && !Widens(); }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();
   void ChooseElementsOfLoops();

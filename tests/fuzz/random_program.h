@@ -49,6 +49,8 @@ inline constexpr uint64_t kRepeatedSeeds = 9000000;
 inline constexpr uint64_t kCastSeeds = 10000000;
 // From this seed on they are loops of products, with products of what a loop gave behind it: nothing is brought ahead for those.
 inline constexpr uint64_t kBehindSeeds = 11000000;
+// From this seed on programs are of any kind again, and most rows that they reduce were widened from 16 bits.
+inline constexpr uint64_t kWidenedSeeds = 12000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

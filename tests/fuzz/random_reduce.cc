@@ -125,7 +125,23 @@ Body FloatBody(ir::Builder& b, Random& r, Elem e, double bound, int64_t n) {
 
 }  // namespace
 
-void Generator::StepReduce() { StepReduce(Exact()); }
+// A row of 16 bits as f32, and what may lie between its widening and a reduction of it.
+Val Generator::Widened() {
+  const Shape shape = RandomShape(RandomCount());
+  const Elem narrow = r_.Percent(50) ? Elem::kF16 : Elem::kBF16;
+  const ir::Type type = Tile(Elem::kF32, shape);
+  Value* wide = op::FToF(b_, type, Operand(narrow, shape).v);
+  const Val kept = {wide, -1, true, false};
+  if (r_.Percent(50)) Add(kept);
+  if (r_.Percent(40)) wide = r_.Percent(50) ? op::Absf(b_, wide) : op::Negf(b_, wide);
+  if (r_.Percent(30)) {
+    Value* other = op::Splat(b_, type, r_.Percent(70) ? 0.0 : 0.1);
+    wide = op::Select(b_, Operand(Elem::kI1, shape).v, wide, other);
+  }
+  return {wide, -1, true, false};
+}
+
+void Generator::StepReduce() { StepReduce(Widens() && r_.Percent(70) ? Widened() : Exact()); }
 
 void Generator::StepReduce(Val x) {
   if (x.rank() == 0 || x.count() < 2) {
@@ -136,7 +152,7 @@ void Generator::StepReduce(Val x) {
   if (!ir::IsInt(x.elem()) && !ir::IsFp(x.elem())) x = Converted(x, r_.Percent(50) ? IntElement() : FloatElement());
   if (x.rank() == 0) return;
   const Elem e = x.elem();
-  if (ir::IsFp(e) && r_.Percent(40)) x = Small(e, x.shape(), 4);
+  if (ir::IsFp(e) && r_.Percent(Widens() ? 10 : 40)) x = Small(e, x.shape(), 4);
   const Shape s = x.shape();
   const int64_t dim = r_.Below(x.rank()), n = s[static_cast<size_t>(dim)];
   const Signedness sign = Sign();
