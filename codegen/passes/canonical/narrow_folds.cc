@@ -21,6 +21,7 @@ namespace {
 using ir::Elem;
 using ir::Op;
 using ir::Value;
+using ir::ops::Values;
 
 constexpr int kMostSteps = 16;  // between widening and reduction
 
@@ -141,34 +142,27 @@ void MoveBehind(ir::Module* module, const Op& reduce, Op* op, Places* places) {
 }
 
 void Narrow(Program& p, Op* reduce, const Chain& chain, Places* places) {
-  ir::Module* module = p.module.get();
-  const ir::Element narrow = ir::Element::Number(chain.elem());
-  Value *row = nullptr, *wide = nullptr;
-  Op* again = nullptr;
-  ir::WriteBefore(module, reduce, [&](ir::Builder& b) {
-    row = chain.Narrowed(b, reduce->operand(0));
-    again = ir::CreateLike(module, *reduce, {&row, 1}, {ir::WithElement(module, reduce->result(0)->type(), narrow)});
-    module->Append(b.block(), again);
-    const ir::Block& from = *reduce->region(0);
-    const ir::Type scalar = b.types().Scalar(narrow);
-    ir::Block* body = module->CreateBlock({scalar, scalar});
-    again->set_region(0, body);
-    std::vector<Value*> both;
-    for (const Value* v : ir::OperandsOf(*from.front())) both.push_back(body->arg(v->index()));
-    Op* combine = ir::CreateLike(module, *from.front(), both, {scalar});
-    module->Append(body, combine);
-    ir::Builder inside(module, body);
-    inside.set_loc(reduce->loc);
-    ir::ops::Yield(inside, {combine->result(0)});
-    const ir::Scalar identity = {chain.elem(), *ir::NeutralBits(ir::FoldKindOf(*combine))};
-    again->set_attr("identities", ir::Attr::Scalars(module->arena().Copy(absl::Span<const ir::Scalar>(&identity, 1))));
-    wide = ir::ops::FToF(b, reduce->result(0)->type(), again->result(0));
+  const Op& combine = *reduce->region(0)->front();
+  ir::FoldKind kind = ir::FoldKindOf(combine);
+  const bool nan = kind.propagate_nan;
+  kind.elem = chain.elem();
+  Value *narrow = nullptr, *wide = nullptr;
+  ir::WriteBefore(p.module.get(), reduce, [&](ir::Builder& b) {
+    Value* row = chain.Narrowed(b, reduce->operand(0));
+    const auto body = [&](const Values& element, const Values& sum) -> Values {
+      return {ir::MaxfOp::Is(&combine) ? ir::ops::Maxf(b, element[0], sum[0], nan)
+                                       : ir::ops::Minf(b, element[0], sum[0], nan)};
+    };
+    const auto dim = static_cast<int64_t>(ir::FoldOp(*reduce).dim());
+    narrow = ir::ops::Reduce(b, {row}, dim, {{chain.elem(), *ir::NeutralBits(kind)}}, body)[0];
+    wide = ir::ops::FToF(b, reduce->result(0)->type(), narrow);
   });
   // Where the old one stood: what is behind it stays behind it.
+  const Op& again = *narrow->def();
   places->Of(reduce, reduce->block());
-  places->Follow(again, reduce);
+  places->Follow(&again, reduce);
   ir::ReplaceOp(reduce, wide);
-  for (auto op = chain.ops().rbegin(); op != chain.ops().rend(); ++op) MoveBehind(module, *again, *op, places);
+  for (auto op = chain.ops().rbegin(); op != chain.ops().rend(); ++op) MoveBehind(p.module.get(), again, *op, places);
 }
 
 }  // namespace
