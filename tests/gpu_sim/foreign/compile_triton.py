@@ -46,17 +46,18 @@ def attention(d, ws, causal, n=256, bm=128, bn=128, operand="f16", warps=4):
     }
 
 
-def scaled(format_, scale, block, bn, stages=3, m=128, n=256, k=512):
-    """dot_scaled with the same format for A and B."""
+def scaled(format_, scale, block, bn, stages=3, m=128, n=256, k=512, bk=128, in_rows=False):
+    """dot_scaled with the same format for A and B, `bk` bytes along K."""
     pack = 2 if format_ == "e2m1" else 1
     operand = "*u8" if pack == 2 else TYPES[format_]
     scales = "*u8" if scale == "ue8m0" else "*fp8e4nv"
     return {
-        "kernel": "matmul_scaled",
+        "kernel": "matmul_scaled_rows" if in_rows else "matmul_scaled",
         "signature": [operand, scales, operand, scales, "*bf16", "i32", "i32", "i32"],
-        "constants": {"BM": 128, "BN": bn, "BK": 128 * pack, "FORMAT": format_, "PACK": pack, "BLOCK": block, "STAGES": stages},
+        "constants": {"BM": 128, "BN": bn, "BK": bk * pack, "FORMAT": format_, "PACK": pack, "BLOCK": block, "STAGES": stages},
         "options": {"num_warps": 4, "num_stages": stages},
-        "problem": {"name": "scaled", "operand": format_, "scale": scale, "block": block, "out": "bf16", "m": m, "n": n, "k": k},
+        "problem": {"name": "scaled", "operand": format_, "scale": scale, "block": block, "out": "bf16", "m": m, "n": n, "k": k,
+                    "in_rows": in_rows},
         "grid": (m // 128) * (n // bn),
     }
 
@@ -104,6 +105,13 @@ PROGRAMS = {
     "mxfp4": scaled("e2m1", "ue8m0", 32, 256),
     "nvfp4": scaled("e2m1", "ue4m3", 16, 256),
     "nvfp4_n128": scaled("e2m1", "ue4m3", 16, 128, stages=2),
+    "mxfp8_n64": scaled("e4m3", "ue8m0", 32, 64, in_rows=True),
+    "mxfp8_n32": scaled("e4m3", "ue8m0", 32, 32, n=64, in_rows=True),
+    "mxfp8_k64": scaled("e4m3", "ue8m0", 32, 64, bk=64, in_rows=True),
+    "mxfp8_k32": scaled("e4m3", "ue8m0", 32, 64, bk=32, in_rows=True),
+    "mxfp4_n64": scaled("e2m1", "ue8m0", 32, 64, in_rows=True),
+    "nvfp4_n64": scaled("e2m1", "ue4m3", 16, 64, in_rows=True),
+    "nvfp4_n32_k64": scaled("e2m1", "ue4m3", 16, 32, n=64, bk=32, in_rows=True),
     "softmax": {
         "kernel": "row_softmax", "signature": ["*bf16", "*fp32", "i32"], "constants": {"BN": 1024}, "options": {"num_warps": 4},
         "problem": {"name": "softmax", "rows": 4, "n": 1000}, "grid": 4},

@@ -133,7 +133,7 @@ def scaled(p, random):
         else:
             s = random.integers(0x30, 0x40, (rows, k // block)).astype(numpy.uint8)
             factors = E4M3[s].astype(numpy.float64)
-        arguments += [numpy.ascontiguousarray(codes), in_blocks_of_128(s)]
+        arguments += [numpy.ascontiguousarray(codes), s if p["in_rows"] else in_blocks_of_128(s)]
         values.append(v * numpy.repeat(factors, block, 1))
     _, decode, dtype, error = FORMATS[p["out"]]
     return Problem([*arguments, numpy.zeros((m, n), dtype), m, n, k], 4, values[0] @ values[1].T, error, decode)

@@ -154,6 +154,29 @@ def matmul_scaled(a_ptr, sa_ptr, b_ptr, sb_ptr, c_ptr, M, N, K, BM: tl.constexpr
 
 
 @triton.jit
+def matmul_scaled_rows(a_ptr, sa_ptr, b_ptr, sb_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, FORMAT: tl.constexpr,
+                       PACK: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    """Scales in rows along K, which threads load: B may have fewer than 128 columns."""
+    columns = tl.cdiv(N, BN)
+    m = tl.program_id(0) // columns
+    n = tl.program_id(0) % columns
+    a = tl.make_tensor_descriptor(a_ptr, [M, K // PACK], [K // PACK, 1], [BM, BK // PACK])
+    b = tl.make_tensor_descriptor(b_ptr, [N, K // PACK], [K // PACK, 1], [BN, BK // PACK])
+    c = tl.make_tensor_descriptor(c_ptr, [M, N], [N, 1], [BM, BN])
+    deep = K // BLOCK
+    of_a = sa_ptr + (m * BM + tl.arange(0, BM))[:, None] * deep + tl.arange(0, BK // BLOCK)[None, :]
+    of_b = sb_ptr + (n * BN + tl.arange(0, BN))[:, None] * deep + tl.arange(0, BK // BLOCK)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(0, tl.cdiv(K, BK), num_stages=STAGES):
+        x = a.load([m * BM, k * (BK // PACK)])
+        y = b.load([n * BN, k * (BK // PACK)])
+        s = tl.load(of_a + k * (BK // BLOCK))
+        t = tl.load(of_b + k * (BK // BLOCK))
+        acc = tl.dot_scaled(x, s, FORMAT, y.T, t, FORMAT, acc)
+    c.store([m * BM, n * BN], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
 def row_softmax(x_ptr, y_ptr, N, BN: tl.constexpr):
     at = tl.program_id(0) * N + tl.arange(0, BN)
     x = tl.load(x_ptr + at, mask=tl.arange(0, BN) < N, other=-float("inf")).to(tl.float32)
