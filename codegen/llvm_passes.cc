@@ -21,6 +21,7 @@
 #include "codegen/llvm/scale_beside.h"
 #include "codegen/passes/canonical/assume_aligned.h"
 #include "codegen/passes/grid/unpersist_grid.h"
+#include "codegen/plan/mma/tcgen05_scaled.h"
 #include "codegen/plan/tma/parameters.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
@@ -83,6 +84,7 @@ absl::Status EmitLlvm(Compilation& c) {
   }
   Target target = c.target;
   if (parameters > kOldParameterBytes) target.ptx = std::max(target.ptx, kPtxOfManyParameters);
+  if (ColumnsOfScaled(*c.function) > 0) target.ptx = std::max(target.ptx, kPtxOfScaledInColumns);
   absl::StatusOr<std::unique_ptr<LlvmCode>> code =
       LlvmCode::Make(target, KernelSymbol(c.function->name), c.options.opt_level);
   if (!code.ok()) return code.status();

@@ -83,6 +83,24 @@ Layout Compose(const Gf2Map& renumber, const Layout& l) {
                            std::move(bases[2]));
 }
 
+std::optional<Layout> OfPairs(const Layout& layout, Mask bit) {
+  if (layout.bases(In::kRegister).empty() || layout.bases(In::kRegister)[0] != bit) return std::nullopt;
+  Masks kept[std::size(kIns)];
+  for (const In in : kIns) {
+    const Masks& bases = layout.bases(in);
+    for (size_t i = in == In::kRegister ? 1 : 0; i < bases.size(); ++i) {
+      if ((bases[i] & bit) != 0) return std::nullopt;
+      kept[static_cast<size_t>(in)].push_back((bases[i] & (bit - 1)) | (bases[i] & ~(bit - 1)) >> 1);
+    }
+  }
+  Shape shape(layout.shape().begin(), layout.shape().end());
+  for (int d = 0; d < layout.rank(); ++d) {
+    if ((layout.DimMask(d) & bit) != 0) shape[static_cast<size_t>(d)] /= 2;
+  }
+  const auto of = [&](In in) { return kept[static_cast<size_t>(in)]; };
+  return Layout::FromBases(shape, of(In::kRegister), of(In::kLane), of(In::kWarp));
+}
+
 bool Covers(const Layout& a, const Layout& b) {
   if (a.shape() != b.shape() || a.bases(In::kLane) != b.bases(In::kLane) || a.bases(In::kWarp) != b.bases(In::kWarp)) {
     return false;

@@ -27,6 +27,9 @@ Place PlaceOf(const Layout& l, Mask offset);
 // The layout of the elements renumbered by a map of their offsets: of shape [2^out_bits].
 Layout Compose(const Gf2Map& renumber, const Layout& l);
 
+// The layout of pairs: without this bit of an element's number, which only the lowest bit of the register's has; nullopt: it is another's, too.
+std::optional<Layout> OfPairs(const Layout& layout, Mask bit);
+
 // True when each place of `a` that `b` has too holds the same element, whatever their free bits do: both have the
 // same lanes and warps, and registers of `b` are among the lowest of `a`.
 bool Covers(const Layout& a, const Layout& b);

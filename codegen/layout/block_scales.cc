@@ -42,4 +42,25 @@ MmaScalePlace PlaceOfMmaScale(Operand operand, int64_t blocks, int i, int64_t bl
   return {i / threads * words + static_cast<int>(block / kBytes), i % threads, static_cast<int>(block % kBytes)};
 }
 
+int64_t ScalePiecesOfRows(int64_t rows) { return std::max<int64_t>(1, rows / kScalePieceRows); }
+
+int64_t ScalePieces(int64_t rows, int64_t blocks) {
+  return ScalePiecesOfRows(rows) * std::max<int64_t>(1, blocks / kScalePieceBlocks);
+}
+
+SharedMap ScalesInShared(int64_t rows, int64_t blocks) {
+  const int byte_bits = Log2(kScalePieceBlocks), lane_bits = 5, piece_bits = Log2(kScalePieceBytes),
+            row_bits = Log2(kScalePieceRows);
+  Masks columns;
+  for (int i = 0; i < Log2(blocks); ++i)
+    columns.push_back(Mask{1} << (i < byte_bits ? i : piece_bits + Log2(ScalePiecesOfRows(rows)) + i - byte_bits));
+  for (int i = 0; i < Log2(rows); ++i) {
+    int at = piece_bits + i - row_bits;
+    if (i < row_bits) at = byte_bits + i - lane_bits;
+    if (i < lane_bits) at = 2 * byte_bits + i;
+    columns.push_back(Mask{1} << at);
+  }
+  return {Gf2Map(std::move(columns), piece_bits + Log2(ScalePieces(rows, blocks))), 8};
+}
+
 }  // namespace tile::codegen

@@ -54,5 +54,22 @@ TEST(BlockScalesTest, AsInThePtxIsa) {
   }
 }
 
+// A piece of 128 rows x 4 scales is 512 bytes: byte 16 (r mod 32) + 4 (r / 32) + s, as cuBLAS and PyTorch have it in memory.
+TEST(BlockScalesTest, PiecesInSharedMemory) {
+  for (const int64_t rows : {32, 64, 128, 256}) {
+    for (const int64_t blocks : {1, 2, 4, 8, 16}) {
+      const SharedMap map = ScalesInShared(rows, blocks);
+      EXPECT_EQ(int64_t{1} << map.index.out_bits(), kScalePieceBytes * ScalePieces(rows, blocks));
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t s = 0; s < blocks; ++s) {
+          const int64_t piece = s / 4 * ScalePiecesOfRows(rows) + r / 128;
+          EXPECT_EQ(map.index.Apply(static_cast<Mask>(r * blocks + s)),
+                    static_cast<Mask>(512 * piece + r % 32 * 16 + r % 128 / 32 * 4 + s % 4));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tile::codegen

@@ -1,4 +1,7 @@
-// Products with block scales: by mma.sync where the GPU has it for their types, with scales that lanes load for themselves.
+// Products with block scales: by mma.sync where the GPU has it for their types, with scales that lanes load for themselves, or by tcgen05, with scales that
+// are copied to tensor memory.
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -93,7 +96,7 @@ TEST(ScaledPtx, ByInstructionsWithScales) {
 }
 
 TEST(ScaledPtx, OtherGpusMultiplyThemOut) {
-  for (const int sm : {90, 100}) {
+  for (const int sm : {80, 90}) {
     const CompiledText c = CompileText(Text("f8E4M3FN", "f8E8M0FNU", 128, 32), sm);
     ASSERT_EQ(c.error, "");
     EXPECT_EQ(Count(c.ptx, "block_scale"), 0);
@@ -102,9 +105,32 @@ TEST(ScaledPtx, OtherGpusMultiplyThemOut) {
   }
 }
 
+// One product of an iteration: a piece of scales for each operand and for each four blocks along K, then the instructions.
+TEST(ScaledPtx, IntoTensorMemory) {
+  constexpr const char* kKinds[] = {"mxf8f6f4.block_scale.block32", "mxf8f6f4.block_scale.block32",
+                                    "mxf4.block_scale.block32", "mxf4nvf4.block_scale.block16"};
+  for (const char* name : {"100", "100f", "103", "110"}) {
+    for (size_t i = 0; i < std::size(kKinds); ++i) {
+      const Form& f = kForms[i];
+      const Target& target = *FindTarget(name);
+      const CompiledText c = CompileText(Text(f.data, f.scale, f.k, f.block), target);
+      ASSERT_EQ(c.error, "") << name;
+      EXPECT_EQ(Count(c.ptx, absl::StrCat("tcgen05.mma.cta_group::1.kind::", kKinds[i])),
+                f.k / (f.data[1] == '8' ? 32 : 64));
+      EXPECT_EQ(Count(c.ptx, "tcgen05.cp.cta_group::1.32x128b.warpx4"), 2 * std::max(1, f.k / f.block / 4));
+      EXPECT_EQ(Count(c.ptx, "fma.rn.f32"), 0);
+      EXPECT_EQ(AssemblerErrors(c, target), "") << f.data << " " << f.scale << " for " << name;
+    }
+    const Form& none = kForms[4];
+    const CompiledText c = CompileText(Text(none.data, none.scale, none.k, none.block), *FindTarget(name));
+    EXPECT_EQ(Count(c.ptx, "tcgen05.mma"), 0);
+    EXPECT_TRUE(Has(c.remarks, "it is multiplied out: no instruction takes f4E2M1FN with one f8E8M0FNU for 16"));
+  }
+}
+
 TEST(ScaledPtx, NothingIsSpilled) {
   if (FindPtxas().empty()) GTEST_SKIP() << "no ptxas";
-  for (const char* name : {"120", "121"}) {
+  for (const char* name : {"100", "100f", "103", "110", "120", "121"}) {
     for (const Form& f : kForms) {
       if (*f.instruction == '\0') continue;
       const CompiledText c = CompileText(Text(f.data, f.scale, f.k, f.block), *FindTarget(name));

@@ -42,6 +42,8 @@ inline constexpr uint64_t kKeptSeeds = 6000000;
 inline constexpr uint64_t kCarriedSeeds = 7000000;
 // From this seed on they are loops of products with block scales (tests/fuzz/random_scaled.cc).
 inline constexpr uint64_t kScaledSeeds = 8000000;
+// From this seed on their tiles have at least 128 rows, as tensor memory has lanes.
+inline constexpr uint64_t kTallScaledSeeds = 8500000;
 // From this seed on programs are of any kind again, and most loads through pointers have groups of neighbours with one address.
 inline constexpr uint64_t kRepeatedSeeds = 9000000;
 // From this seed on they are loops of products again, most of whose factors are converted from bytes, or loaded as integers and

@@ -85,9 +85,10 @@ Value* Generator::LoadScaled(const ScaledMatrix& m, Value* round) {
 }
 
 void Generator::StepScaledLoop() {
-  const int64_t m = int64_t{1} << (r_.Percent(70) ? r_.In(4, 7) : r_.In(0, 8)),
-                n = int64_t{1} << (r_.Percent(70) ? r_.In(3, 7) : r_.In(0, 7)), blocks = int64_t{1} << r_.In(0, 3),
-                k = blocks * scaled_.block, rounds = r_.In(0, 3);
+  const bool tall = options_.seed >= kTallScaledSeeds;
+  const int64_t m = std::max<int64_t>(tall ? 128 : 1, int64_t{1} << (r_.Percent(70) ? r_.In(4, 7) : r_.In(0, 8))),
+                n = int64_t{tall ? 2 : 1} << (r_.Percent(70) ? r_.In(3, 7) : r_.In(0, 7)),
+                blocks = int64_t{1} << r_.In(0, 3), k = blocks * scaled_.block, rounds = r_.In(0, 3);
   const ScaledMatrix a = PlaceScaled(scaled_.data, Fill::kTiny, {m, k}, 1, rounds, true),
                      b = PlaceScaled(scaled_.data, Fill::kTiny, {k, n}, 0, rounds, true);
   const ScaledMatrix of_a = PlaceScaled(scaled_.scale, Fill::kScale, {m, blocks}, 1, rounds, false),

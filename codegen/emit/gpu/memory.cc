@@ -52,9 +52,14 @@ void LowerClaimStages(Emitter& e, const ir::Op& op) {
 
 void LowerStageOperand(Emitter& e, const ir::Op& op) {
   const ir::Value* source = gpu::StageOperandOp(op).source();
-  const StagedTile tile = TileOfOperand(op);
-  llvm::Value* memory = MemoryOf(e, op, static_cast<uint64_t>(tile.bytes()));
-  if (e.shared().account().PlaceOf(op)->is_first) StoreOperand(e, source, tile, memory);
+  llvm::Value* memory = MemoryOf(e, op, static_cast<uint64_t>(BytesOfOperand(op)));
+  if (e.shared().account().PlaceOf(op)->is_first) {
+    if (StoresScales(op)) {
+      StoreScales(e, source, memory);
+    } else {
+      StoreOperand(e, source, TileOfOperand(op), memory);
+    }
+  }
   e.SetScalar(op.result(0), e.b().CreatePtrToInt(memory, e.b().getInt32Ty()));
 }
 

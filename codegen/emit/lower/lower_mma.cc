@@ -275,7 +275,14 @@ Registers Multiply(Emitter& e, const ir::Op& op, Registers acc) {
 // One thread begins it, and its sums are nobody's registers.
 void BeginInColumns(Emitter& e, const ir::Op& op, const gpu::ColumnSumsOp& sums) {
   const ColumnsAt at = {e.scalar(sums.val_if_true()), e.scalar(sums.cond())};
-  BeginInColumns(e, op, *StagedMmaPlanOf(op), Staged(e, op, 0), Staged(e, op, 1), at);
+  const StagedMmaPlan plan = *StagedMmaPlanOf(op);
+  const StagedAt lhs = Staged(e, op, 0), rhs = Staged(e, op, 1);
+  const auto scaled = ir::As<ir::MmaScaledOp>(&op);
+  if (!scaled) return BeginInColumns(e, op, plan, lhs, rhs, at);
+  const auto address = [&](const ir::Value* scales) {
+    return e.scalar(gpu::StageTileOp(StageTileOf(scales)).address());
+  };
+  BeginScaledInColumns(e, op, plan, lhs, rhs, {address(scaled->lhs_scale()), address(scaled->rhs_scale())}, at);
 }
 
 void LowerProduct(Emitter& e, const ir::Op& op) {

@@ -3,7 +3,6 @@
 #include "codegen/emit/context/fragment_source.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -310,25 +309,6 @@ class PairsThroughShared : public ThroughShared {
   using ThroughShared::ThroughShared;
   uint64_t scratch_bytes() const override { return FragmentBytes(source(), 2); }
 };
-
-// The layout of pairs: without this bit of an element's number, which only the lowest bit of the register's has; nullopt: it is another's, too.
-std::optional<Layout> OfPairs(const Layout& layout, Mask bit) {
-  if (layout.bases(In::kRegister).empty() || layout.bases(In::kRegister)[0] != bit) return std::nullopt;
-  Masks kept[std::size(kIns)];
-  for (const In in : kIns) {
-    const Masks& bases = layout.bases(in);
-    for (size_t i = in == In::kRegister ? 1 : 0; i < bases.size(); ++i) {
-      if ((bases[i] & bit) != 0) return std::nullopt;
-      kept[static_cast<size_t>(in)].push_back((bases[i] & (bit - 1)) | (bases[i] & ~(bit - 1)) >> 1);
-    }
-  }
-  Shape shape(layout.shape().begin(), layout.shape().end());
-  for (int d = 0; d < layout.rank(); ++d) {
-    if ((layout.DimMask(d) & bit) != 0) shape[static_cast<size_t>(d)] /= 2;
-  }
-  const auto of = [&](In in) { return kept[static_cast<size_t>(in)]; };
-  return Layout::FromBases(shape, of(In::kRegister), of(In::kLane), of(In::kWarp));
-}
 
 // Stores a tile of 4-bit elements. Where a thread holds neighbours along K, a pair of them is stored as a byte, and a word is what the instruction takes.
 std::unique_ptr<FragmentSource> CodesInShared(Emitter& e, TileRegisters tile, const Layout& fragment,

@@ -21,6 +21,15 @@ struct ColumnsAt {
 void BeginInColumns(Emitter& e, const ir::Op& mma, const StagedMmaPlan& plan, const StagedAt& lhs, const StagedAt& rhs,
                     const ColumnsAt& sums);
 
+// Where the block scales of both operands begin in shared memory (i32), as codegen/layout/block_scales.h says.
+struct ScalesAt {
+  llvm::Value *lhs, *rhs;
+};
+
+// The same with block scales, which the thread copies to tensor memory first.
+void BeginScaledInColumns(Emitter& e, const ir::Op& mma, const StagedMmaPlan& plan, const StagedAt& lhs,
+                          const StagedAt& rhs, const ScalesAt& scales, const ColumnsAt& sums);
+
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_EMIT_MMA_TCGEN05_H_

@@ -11,6 +11,9 @@ namespace tile::codegen {
 // it is written again, a barrier.
 void StoreOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory);
 
+// The same of block scales, rows x blocks, as tcgen05.cp takes them (codegen/layout/block_scales.h).
+void StoreScales(Emitter& e, const ir::Value* v, llvm::Value* memory);
+
 // The registers of this value, which lies in this memory as `tile` says. Those who wrote it are awaited.
 Registers LoadOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
 
@@ -102,7 +103,7 @@ Agent::Handler Agent::HandlerOf(const ir::Op& op) {
   for (const Row& row : kRows) {
     if (row.opcode == static_cast<int>(op.opcode())) return row.handler;
   }
-  if (IsProduct(op)) return &Agent::Product;
+  if (IsProduct(op) || IsScaledInColumns(op)) return &Agent::Product;
   const bool effect = (op.info()->traits & (ir::kWrites | ir::kEffect)) != 0;
   return effect ? &Agent::DoEffect : &Agent::Compute;
 }

@@ -62,8 +62,12 @@ Step Agent::ColumnSums(const ir::Op& op) {
 
 // Nobody waits for it here: a commit tells others of its end.
 Step Agent::ColumnProduct(const ir::Op& op, uint64_t name, uint64_t serial, bool has_all) {
-  const Span span = Of(ir::ProductOp(op).acc()).columns;
+  const Span span = Of(ir::MmaOp(op).acc()).columns;
   Fault fault = UsesColumns();
+  if (!fault.found() && IsScaledInColumns(op)) {
+    const ScaleColumns scales = ScaleColumnsOf(op);
+    fault = block().columns.Write({span.begin + scales.lhs, scales.end - scales.lhs}, {name, serial, false});
+  }
   if (!fault.found()) fault = block().columns.Write(span, {name, serial, has_all});
   Of(op.result(0)) = {.bits = name, .product = serial, .columns = span};
   return fault.found() ? Step{false, fault} : Nothing(op);

@@ -246,7 +246,7 @@ Step Agent::Product(const ir::Op& op) {
   task.agent = place_.warp;
   std::vector<uint64_t> bits = BitsOf(op), names;
   // Its sums may be those of a product that runs: the tensor core does both in order.
-  if (Fault fault = ReadsSums(op, by_warpgroup ? ir::ProductOp(op).acc_at() : -1); fault.found()) return {false, fault};
+  if (Fault fault = ReadsSums(op, by_warpgroup ? ir::MmaOp(op).acc_at() : -1); fault.found()) return {false, fault};
   std::vector<size_t> staged;
   for (int i = 0; i < op.num_operands(); ++i) {
     if (Of(op.operand(i)).tile.begin < 0) continue;
@@ -258,13 +258,13 @@ Step Agent::Product(const ir::Op& op) {
   if (Fault fault = machine_.BeginRead(std::move(task), &names); fault.found()) return {false, fault};
   products_.Commit();
   for (size_t i = 0; i < staged.size(); ++i) bits[staged[i]] = names[i];
-  const int acc_at = ir::ProductOp(op).acc_at();
-  const Known acc = Of(ir::ProductOp(op).acc());
+  const int acc_at = ir::MmaOp(op).acc_at();
+  const Known acc = Of(ir::MmaOp(op).acc());
   bits.erase(bits.begin() + acc_at);
   // What it multiplies, and that added to its sums. Threads may add instead (load_columns).
   const uint64_t factors = terms_.Of(op, 0, bits, tile_block_);
   const bool in_columns = acc.columns.begin >= 0;
-  const auto sums = ir::DefAs<gpu::ColumnSumsOp>(ir::ProductOp(op).acc());
+  const auto sums = ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc());
   const bool adds = !sums || ir::SplatOf(sums->cond()) != uint64_t{0};
   const uint64_t name = adds ? Mix(factors, acc.bits) : factors;
   if (place_.before) {

@@ -45,9 +45,12 @@ const Op* StagesOf(const Value* address) {
   return lhs != nullptr ? lhs : StagesOf(def->operand(1));
 }
 
+// A product, or one with block scales that reads shared memory.
+bool IsBegun(const Op& op) { return IsProduct(op) || IsScaledInColumns(op); }
+
 bool TakesStageTile(const Op& op) {
   const bool hands_on = ir::YieldOp::Is(&op) && (gpu::CopyAsyncOp::Is(op.parent()) || gpu::PieceOp::Is(op.parent()));
-  return hands_on || IsProduct(op) || ir::FToFOp::Is(&op) || IsGpuOp(&op, GpuOpcode::kConvertLayout) ||
+  return hands_on || IsBegun(op) || ir::FToFOp::Is(&op) || IsGpuOp(&op, GpuOpcode::kConvertLayout) ||
          gpu::ConvertCopiedOp::Is(&op) || gpu::HeldWordsOp::Is(&op) || gpu::FragmentWordsOp::Is(&op) ||
          gpu::WidenLoadOp::Is(&op) || gpu::WidenStoreOp::Is(&op);
 }
@@ -66,10 +69,10 @@ int64_t RowBytesOf(const Op& stored) {
 
 bool IsTurn(const Op& op) { return gpu::TurnWaitOp::Is(&op) || gpu::TurnPassOp::Is(&op); }
 
-// A product whose sums are in tensor memory: one thread begins it.
-bool IsInColumns(const Op& op) { return IsProduct(op) && gpu::ColumnSumsOp::Is(ir::ProductOp(op).acc()->def()); }
+// Its sums are in tensor memory: one thread begins it.
+bool IsInColumns(const Op& op) { return IsBegun(op) && gpu::ColumnSumsOp::Is(ir::MmaOp(op).acc()->def()); }
 
-bool RunsOn(const Op* op) { return op != nullptr && IsProduct(*op) && DecisionOf<Decision::kAsync>(*op); }
+bool RunsOn(const Op* op) { return op != nullptr && IsBegun(*op) && DecisionOf<Decision::kAsync>(*op); }
 
 class Rules {
  public:
@@ -178,10 +181,10 @@ class Rules {
                         gpu::AllocColumnsOp::Is(&op);
     if (of_all && op.parent() != nullptr) Fail(op, FaultKind::kRole, "is for all threads, and not all come here");
     const bool in_columns = IsInColumns(op);
-    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) ||
-                            (IsProduct(op) && !in_columns) || gpu::LoadColumnsOp::Is(&op) ||
-                            gpu::ClaimStagesOp::Is(&op) || gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) ||
-                            gpu::WidenStoreOp::Is(&op) || gpu::MeanwhileOp::Is(&op) || IsTurn(op) || IsOfCopies(op);
+    const bool of_workers = gpu::WorkerBarrierOp::Is(&op) || gpu::MmaWaitOp::Is(&op) || (IsBegun(op) && !in_columns) ||
+                            gpu::LoadColumnsOp::Is(&op) || gpu::ClaimStagesOp::Is(&op) ||
+                            gpu::StageOperandOp::Is(&op) || gpu::WarpNumberOp::Is(&op) || gpu::WidenStoreOp::Is(&op) ||
+                            gpu::MeanwhileOp::Is(&op) || IsTurn(op) || IsOfCopies(op);
     if (of_workers && (!in_workers || elected || one_warp))
       Fail(op, FaultKind::kRole, "is for all workers, and not all come here");
     const bool of_first = in_columns || gpu::MmaCommitOp::Is(&op) || gpu::FreeColumnsOp::Is(&op);
@@ -327,7 +330,7 @@ class Rules {
       Fail(op, FaultKind::kOperand, "is asynchronous, and no warpgroup does it");
     for (const ir::Use* use = op.result(0)->uses(); use != nullptr; use = use->next) {
       const Op& user = *use->owner;
-      const bool adds = IsProduct(user) && ir::ProductOp(user).acc() == op.result(0);
+      const bool adds = IsBegun(user) && ir::MmaOp(user).acc() == op.result(0);
       if (!adds && !gpu::MmaWaitOp::Is(&user) && !user.info()->has(ir::kTerminator) && !user.info()->has(ir::kLoop))
         Fail(user, FaultKind::kSums, absl::StrCat("reads the sums of ", NameOf(op), ", which may still run"));
     }

@@ -5,6 +5,7 @@
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/overlapped_products.h"
 #include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/plan/tma/tensor_maps.h"
 #include "codegen/target/decisions.h"
 #include "ir/loops.h"
@@ -454,6 +455,7 @@ void CopyRole::CopyFetch(Builder& b, const Op&, size_t) {
 }
 
 void CopyRole::CopyOther(Builder& b, const Op& op) {
+  if (IsScaledInColumns(op)) return MultiplyScaled(b, op);
   if (frame_ != nullptr && op.parent() == frame_->loop && ReadsCopy(op)) {
     Value* tile = InStage(b, op.operand(0), frame_->at.stage, frame_->wide_at);
     Set(op.result(0), b.Create(GetGpuOp(GpuOpcode::kConvertLayout), {{tile}}, {op.result(0)->type()})->result(0));

@@ -74,6 +74,8 @@ struct CopyStages {
 
 // The barrier that says when products have ended which multiply into tensor memory, as a ring without memory.
 FetchRing AllocateEnds(ir::Builder& b, const ir::Op& copy);
+// The same of one product with block scales.
+FetchRing AllocateEndOfScaled(ir::Builder& b, const ir::Op& mma);
 
 // The rings of these copy_ahead, each with the ring of what is widened behind it, and that of the ends of products.
 void AllocateCopies(ir::Builder& b, const Schedule& schedule, const std::vector<const ir::Op*>& copies,
@@ -236,6 +238,10 @@ class CopyRole : public RoleCopy {
   ir::Value* StoreLhs(ir::Builder& b, const ir::Op& mma);
   void BeginInColumns(ir::Builder& b, const ir::Op& mma);
   void MultiplyThroughColumns(ir::Builder& b, const ir::Op& mma);
+  // Products with block scales (scaled_products.cc).
+  ir::Value* StoreScaled(ir::Builder& b, const ir::Op& mma, int i);
+  void MultiplyScaled(ir::Builder& b, const ir::Op& mma);
+  size_t RingOfScaled(const ir::Op& mma) const;
   // The positions in rings beside that of the loop, before and behind it.
   void TakeOtherPositions();
   void GiveOtherPositions();

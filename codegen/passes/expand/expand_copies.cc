@@ -7,6 +7,8 @@
 #include "codegen/passes/expand/copy_role.h"
 #include "codegen/passes/expand/replace_body.h"
 #include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/mma/tcgen05_scaled.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/plan/tma/tensor_maps.h"
 
 namespace tile::codegen {
@@ -15,31 +17,29 @@ namespace {
 using ir::Builder;
 using ir::Op;
 
-std::vector<const Op*> CopiesToExpand(const ir::Function& function) {
-  std::vector<const Op*> copies;
+std::vector<const Op*> OpsThat(const ir::Function& function, bool (*is)(const Op&)) {
+  std::vector<const Op*> found;
   ir::Walk(function.body(), [&](const Op* op) {
-    if (IsGpuOp(op, GpuOpcode::kCopyAhead)) copies.push_back(op);
+    if (is(*op)) found.push_back(op);
   });
-  return copies;
-}
-
-bool AnyStoresOperands(const ir::Function& function) {
-  bool any = false;
-  ir::Walk(function.body(), [&](const Op* op) { any = any || HasOperandsStored(*op); });
-  return any;
+  return found;
 }
 
 }  // namespace
 
 absl::Status ExpandCopies(Program& p) {
-  const std::vector<const Op*> copies = CopiesToExpand(*p.function);
-  if (copies.empty() && !AnyStoresOperands(*p.function)) return absl::OkStatus();
+  const std::vector<const Op*> copies =
+      OpsThat(*p.function, [](const Op& op) { return IsGpuOp(&op, GpuOpcode::kCopyAhead); });
+  const std::vector<const Op*> scaled = OpsThat(*p.function, IsScaledInColumns);
+  if (copies.empty() && scaled.empty() && OpsThat(*p.function, HasOperandsStored).empty()) return absl::OkStatus();
   const Schedule schedule = *ScheduleOf(*p.function);
   ReplaceBody(p.function, [&](Builder& b) {
     std::vector<FetchRing> rings;
     std::vector<CopyStages> stages;
     AllocateCopies(b, schedule, copies, &rings, &stages);
-    int64_t columns = 0;
+    for (const Op* mma : scaled) rings.push_back(AllocateEndOfScaled(b, *mma));
+    stages.resize(rings.size());
+    int64_t columns = ColumnsOfScaled(*p.function);
     bool by_tma = false;
     for (const Op* copy : copies) {
       columns = std::max(columns, ColumnsThrough(*copy));

@@ -22,6 +22,7 @@ struct FetchRing {
   const ir::Op* fetch = nullptr;  // in the program that is expanded
   StageLayout stage;
   int stages = 0;
+  bool of_product = false;  // `fetch` is a product whose end a barrier tells: it has no loop of its own
   bool in_bytes =
       false;  // threads copy: stages are named by where they begin, positions have no phase, and there are no barriers
   ir::Value *memory = nullptr, *full = nullptr, *free = nullptr;  // addresses of all stages and their barriers

@@ -41,8 +41,10 @@ RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& func
     for (size_t i = 0; i < rings_.size(); ++i) {
       if (rings_[i].fetch != op) continue;
       // The ring to which threads widen comes behind that from which they do.
-      ring_of_fetch_.try_emplace(op, i);
-      ring_of_fetch_.try_emplace(op->parent(), i);
+      if (!rings_[i].of_product) {
+        ring_of_fetch_.try_emplace(op, i);
+        ring_of_fetch_.try_emplace(op->parent(), i);
+      }
       // Where threads copy, each execution of the loop begins with the first stage.
       for (const Op* around = op->parent(); around != nullptr && !rings_[i].in_bytes; around = around->parent())
         rings_in_[around].push_back(i);

@@ -78,18 +78,19 @@ Value* StageTileAt(Builder& b, Value* address, ir::Type type, const StagedTile& 
   return stored;
 }
 
-StagedTile AsHeld(StagedTile tile, const Layout& rhs) {
-  if (!GoesDown(rhs)) return tile;
+StagedTile AsHeld(StagedTile tile, const Layout& rhs) { return GoesDown(rhs) ? AlongK(tile) : tile; }
+
+StagedTile AlongK(StagedTile tile) {
   tile.k_major = true;
   tile.swizzle = static_cast<int>(std::min(kMostRowBytes, tile.k * tile.element_bits / 8));
   return tile;
 }
 
-Value* StageRhs(Builder& b, LayoutTable* layouts, Value* rhs, const StagedTile& tile) {
-  Value* rows = tile.k_major ? Turned(b, layouts, rhs) : rhs;
+Value* StageAs(Builder& b, LayoutTable* layouts, Value* operand, const StagedTile& tile) {
+  Value* rows = ContiguousDim(tile) == 0 ? Turned(b, layouts, operand) : operand;
   Op* stored = b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{rows}}, {I32(b)});
   if (tile.swizzle != TileOfOperand(*stored).swizzle) Decide<Decision::kSwizzle>(b.module(), stored, {tile.swizzle});
-  return Named("rhs", stored->result(0));
+  return Named(tile.lhs ? "lhs" : "rhs", stored->result(0));
 }
 
 Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
@@ -98,7 +99,7 @@ Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
   Value*& address = frame_->stored[rhs];
   if (address == nullptr) {
     if (!stages().by_threads) Plain(b, GpuOpcode::kWorkerBarrier);
-    address = StageRhs(b, layouts(), rhs, tile);
+    address = StageAs(b, layouts(), rhs, tile);
     Plain(b, GpuOpcode::kFenceProxyAsync);
     Plain(b, GpuOpcode::kWorkerBarrier);
   }
@@ -120,7 +121,7 @@ void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
     place.tile = AsHeld(StoredRhs(v->type()), *LayoutOf(v->type()));
     place.tile.swizzle = std::min(place.tile.swizzle, o.row_bytes);
     place.turned = o.turned;
-    place.address = StageRhs(b, layouts(), v, place.tile);
+    place.address = StageAs(b, layouts(), v, place.tile);
     Decide<Decision::kOffsets>(b.module(), place.address->def(), {o.offset});
   }
   if (stores) {

@@ -1,7 +1,7 @@
 // Operands of products that threads store to shared memory, where an instruction reads them.
 //
 //   StagedTile tile = AsHeld(StoredRhs(rhs->type()), *LayoutOf(rhs->type()));
-//   Value* at = StageRhs(b, layouts, rhs, tile);         // a stage_operand: its address
+//   Value* at = StageAs(b, layouts, rhs, tile);         // a stage_operand: its address
 //   Value* operand = StageTileAt(b, at, rhs->type(), tile);
 #ifndef TILE_CODEGEN_PASSES_EXPAND_STORED_OPERANDS_H_
 #define TILE_CODEGEN_PASSES_EXPAND_STORED_OPERANDS_H_
@@ -24,8 +24,10 @@ ir::Value* StageTileAt(ir::Builder& b, ir::Value* address, ir::Type type, const 
 
 // How threads store an operand that they hold in this layout: as `tile` says, or in rows along dimension 0, if a thread holds neighbours along that.
 StagedTile AsHeld(StagedTile tile, const Layout& rhs);
-// The stage_operand of a right operand, stored so: its address.
-ir::Value* StageRhs(ir::Builder& b, LayoutTable* layouts, ir::Value* rhs, const StagedTile& tile);
+// A right operand stored in rows along K.
+StagedTile AlongK(StagedTile tile);
+// The stage_operand of an operand, stored so: its address.
+ir::Value* StageAs(ir::Builder& b, LayoutTable* layouts, ir::Value* operand, const StagedTile& tile);
 
 }  // namespace tile::codegen
 

@@ -6,6 +6,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/scaled_mma.h"
+#include "codegen/plan/mma/tcgen05_scaled.h"
 #include "codegen/plan/staging/staging.h"
 #include "ir/check.h"
 #include "ir/op_views.h"
@@ -28,10 +29,13 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
 
 // Remarks why products with block scales are multiplied out.
 void TellWhyNot(Program& p) {
+  const int num_warps = ScheduleOf(*p.function)->num_warps;
   ir::Walk(p.function->body(), [&](const ir::Op* op) {
     if (!ir::MmaScaledOp::Is(op) || KindOf(*op).operands() != OperandsBy::kElements) return;
+    const std::string why =
+        p.target.has(kTcgen05) ? WhyNotScaledInColumns(p.target, num_warps, *op) : WhyNotByBlockScales(p.target, *op);
     p.trace().on_remark(absl::StrCat(p.module->Where(op->loc, op->pos), ": remark[choose-mma]: ", op->info()->mnemonic,
-                                     ": it is multiplied out: ", WhyNotByBlockScales(p.target, *op)));
+                                     ": it is multiplied out: ", why));
   });
 }
 

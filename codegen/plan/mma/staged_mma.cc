@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/layout/block_scales.h"
 #include "codegen/plan/tensor_memory.h"
 #include "codegen/target/decisions.h"
 #include "ir/op_views.h"
@@ -137,9 +138,10 @@ bool StagedMmaKind::Choose(const Target& target, int num_warps, ir::Module* modu
   const bool fetched = FetchOf(*mma) != nullptr;
   const bool stored = MayStoreOperands(*mma);
   const std::optional<StagedMmaPlan> plan =
-      fetched  ? PlanFetched(target, num_warps, *mma, *StagedOperandOf(*mma, 0), *StagedOperandOf(*mma, 1))
-      : stored ? PlanStored(target, num_warps, *mma)
-               : PlanCopied(target, num_warps, *mma);
+      !IsProduct(*mma) ? Plan(target, num_warps, *mma, nullptr, StagedTile(), false)  // threads store what it reads
+      : fetched        ? PlanFetched(target, num_warps, *mma, *StagedOperandOf(*mma, 0), *StagedOperandOf(*mma, 1))
+      : stored         ? PlanStored(target, num_warps, *mma)
+                       : PlanCopied(target, num_warps, *mma);
   if (!plan || plan->kind != this) return false;
   Decide(module, mma, *plan);
   if (stored ? StoresLhs(*mma) : !fetched && StagesLhs(target, num_warps, *mma))
@@ -150,7 +152,7 @@ bool StagedMmaKind::Choose(const Target& target, int num_warps, ir::Module* modu
 Layout StagedMmaKind::ResultLayout(int, const ir::Op& mma) const { return PlanOf(mma).ResultLayout(); }
 
 std::optional<Layout> StagedMmaKind::FragmentLayout(const ir::Op& mma, int operand) const {
-  if (operand != 0 || FetchOf(mma) != nullptr || LhsInMemory(mma)) return std::nullopt;
+  if (operand != 0 || !IsProduct(mma) || FetchOf(mma) != nullptr || LhsInMemory(mma)) return std::nullopt;
   return PlanOf(mma).FirstLayout();
 }
 
@@ -256,6 +258,13 @@ StagedTile TileOfOperand(const ir::Op& stage_operand) {
   if (const auto swizzle = DecisionOf<Decision::kSwizzle>(stage_operand))
     tile.swizzle = static_cast<int>((*swizzle)[0]);
   return tile;
+}
+
+bool StoresScales(const ir::Op& stage_operand) { return TileOfOperand(stage_operand).swizzle == kScaleRowBytes; }
+
+int64_t BytesOfOperand(const ir::Op& stage_operand) {
+  const StagedTile tile = TileOfOperand(stage_operand);
+  return StoresScales(stage_operand) ? kScalePieceBytes * ScalePieces(tile.mn, tile.k) : tile.bytes();
 }
 
 bool StoresRhs(const ir::Op& mma) {

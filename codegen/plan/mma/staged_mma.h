@@ -103,6 +103,10 @@ StagedTile StagedLhs(const ir::Op& mma);
 StagedTile StagedLhs(ir::Type lhs);
 // How a stage_operand stores its tile.
 StagedTile TileOfOperand(const ir::Op& stage_operand);
+// It stores block scales, in rows of 16 bytes (codegen/layout/block_scales.h).
+bool StoresScales(const ir::Op& stage_operand);
+// The bytes that it writes.
+int64_t BytesOfOperand(const ir::Op& stage_operand);
 // The loop makes the right operand, of elements of 16 bits, of what it loads and not of other products, and a copy brings the left one. Products that
 // read stages have it in shared memory: threads store it there in each iteration. `a @ dequantised(b)` is such a product.
 bool StoresRhs(const ir::Op& mma);

@@ -81,14 +81,6 @@ std::string ShapeFault(const Instruction& in, const MmaShape& s) {
   return columns <= Target::kColumns ? "" : "its sums have more columns than tensor memory";
 }
 
-std::string SharingFault(const MmaShape& s, int64_t groups_m, int64_t groups_n) {
-  if (groups_m > std::max<int64_t>(1, s.m / kTensorLanes) || s.n / groups_n < kLeastColumns)
-    return "its warpgroups have more rows or columns than the product";
-  const int64_t groups = groups_m * groups_n;
-  const int64_t most = groups < kManyGroups ? kMostSums : kMostOfManyThreads;
-  return s.m * s.n <= most * kGroupThreads * groups ? "" : "its sums take too many registers";
-}
-
 // Where the sums are does not change how they are multiplied, and how warps share them once they are in registers.
 class ByTcgen05 : public StagedMmaKind {
  public:
@@ -99,7 +91,7 @@ class ByTcgen05 : public StagedMmaKind {
   int PreferredWarps(const ir::Op& mma) const override;
   StagedMmaPlan PlanOf(const ir::Op& mma) const override;
   void Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const override;
-  Layout ResultLayoutOf(const StagedMmaPlan& plan) const override;
+  Layout ResultLayoutOf(const StagedMmaPlan& plan) const override { return ColumnSumsLayout(plan); }
   Layout FirstLayoutOf(const StagedMmaPlan&) const override { return NotInRegisters(); }
   Layout LhsLayout(ir::Type, int, int) const override { return NotInRegisters(); }
   std::string Fault(const ir::Op& mma, int num_warps) const override;
@@ -170,17 +162,12 @@ std::optional<StagedMmaPlan> ByTcgen05::PlanFor(int num_warps, const ir::Op& mma
   const Instruction& in = *FindInstruction(mma);
   if (!in.transposes && !(a.k_major && b.k_major)) return std::nullopt;
   const MmaShape s = ShapeOfMma(mma);
-  const int64_t groups = num_warps / kGroupWarps;
-  const int64_t groups_m = std::min(groups, std::max<int64_t>(1, s.m / kTensorLanes)), groups_n = groups / groups_m;
-  if (!SharingFault(s, groups_m, groups_n).empty()) return std::nullopt;
-  return PlanWith(*this, in, mma, groups_m, groups_n);
+  const ColumnGroups groups = GroupsOf(s, num_warps);
+  if (!SharingFault(s, groups).empty()) return std::nullopt;
+  return PlanWith(*this, in, mma, groups.m, groups.n);
 }
 
-// 64 sums in a thread, or 128 where that takes too many warps.
-int ByTcgen05::PreferredWarps(const ir::Op& mma) const {
-  const MmaShape s = ShapeOfMma(mma);
-  return s.m * s.n > kGroupThreads * 64 ? 2 * kGroupWarps : kGroupWarps;
-}
+int ByTcgen05::PreferredWarps(const ir::Op& mma) const { return WarpsForSums(ShapeOfMma(mma)); }
 
 void ByTcgen05::Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const {
   codegen::Decide<Decision::kInstruction>(module, mma, name());
@@ -207,23 +194,6 @@ Masks Join(std::initializer_list<Masks> parts) {
   return all;
 }
 
-// With 128 rows, lanes and two bits of the warp's number are rows, and registers are columns. Of 64 rows each warp has 16: two neighbours of a row and those
-// eight rows below are registers, four lanes have eight columns, and eight lanes rows.
-Layout ByTcgen05::ResultLayoutOf(const StagedMmaPlan& p) const {
-  const int64_t n = p.n, columns = p.group_columns();
-  if (p.m < kTensorLanes) {
-    constexpr int64_t kNeighbours = 2, kColumns = 8, kRows = 8, kWarpRows = 16;
-    return Layout::FromBases({p.m, n},
-                             Join({Bits(1, kNeighbours), Bits(kRows * n, kWarpRows * n), Bits(kColumns, columns)}),
-                             Join({Bits(kNeighbours, kColumns), Bits(n, kRows * n)}),
-                             Join({Bits(kWarpRows * n, p.m * n), Bits(columns, n)}));
-  }
-  constexpr int64_t kWarpRows = 32;
-  return Layout::FromBases(
-      {p.m, n}, Join({Bits(1, columns), Bits(kTensorLanes * n, p.group_rows() * n)}), Bits(n, kWarpRows * n),
-      Join({Bits(kWarpRows * n, kTensorLanes * n), Bits(p.group_rows() * n, p.m * n), Bits(columns, n)}));
-}
-
 std::string ByTcgen05::Fault(const ir::Op& mma, int num_warps) const {
   const Instruction* in = FindInstruction(mma);
   if (in == nullptr) return "tcgen05 does not multiply these types";
@@ -235,7 +205,7 @@ std::string ByTcgen05::Fault(const ir::Op& mma, int num_warps) const {
     return "there is no tcgen05.mma of this shape";
   if (kGroupWarps * (*groups)[0] * (*groups)[1] != num_warps)
     return absl::StrCat("its warpgroups are not ", num_warps, " warps");
-  if (std::string fault = SharingFault(s, (*groups)[0], (*groups)[1]); !fault.empty()) return fault;
+  if (std::string fault = SharingFault(s, {(*groups)[0], (*groups)[1]}); !fault.empty()) return fault;
   return PlaceFault(mma);
 }
 
@@ -263,6 +233,39 @@ std::string Tcgen05Once::PlaceFault(const ir::Op& mma) const {
 }
 
 }  // namespace
+
+// With 128 rows, lanes and two bits of the warp's number are rows, and registers are columns. Of 64 rows each warp has 16: two neighbours of a row and those
+// eight rows below are registers, four lanes have eight columns, and eight lanes rows.
+Layout ColumnSumsLayout(const StagedMmaPlan& p) {
+  const int64_t n = p.n, columns = p.group_columns();
+  if (p.m < kTensorLanes) {
+    constexpr int64_t kNeighbours = 2, kColumns = 8, kRows = 8, kWarpRows = 16;
+    return Layout::FromBases({p.m, n},
+                             Join({Bits(1, kNeighbours), Bits(kRows * n, kWarpRows * n), Bits(kColumns, columns)}),
+                             Join({Bits(kNeighbours, kColumns), Bits(n, kRows * n)}),
+                             Join({Bits(kWarpRows * n, p.m * n), Bits(columns, n)}));
+  }
+  constexpr int64_t kWarpRows = 32;
+  return Layout::FromBases(
+      {p.m, n}, Join({Bits(1, columns), Bits(kTensorLanes * n, p.group_rows() * n)}), Bits(n, kWarpRows * n),
+      Join({Bits(kWarpRows * n, kTensorLanes * n), Bits(p.group_rows() * n, p.m * n), Bits(columns, n)}));
+}
+
+ColumnGroups GroupsOf(const MmaShape& s, int num_warps) {
+  const int64_t groups = num_warps / kGroupWarps, m = std::min(groups, std::max<int64_t>(1, s.m / kTensorLanes));
+  return {m, groups / m};
+}
+
+std::string SharingFault(const MmaShape& s, const ColumnGroups& by) {
+  if (by.m > std::max<int64_t>(1, s.m / kTensorLanes) || s.n / by.n < kLeastColumns)
+    return "its warpgroups have more rows or columns than the product";
+  const int64_t groups = by.m * by.n;
+  const int64_t most = groups < kManyGroups ? kMostSums : kMostOfManyThreads;
+  return s.m * s.n <= most * kGroupThreads * groups ? "" : "its sums take too many registers";
+}
+
+// 64 sums in a thread, or 128 where that takes too many warps.
+int WarpsForSums(const MmaShape& s) { return s.m * s.n > kGroupThreads * 64 ? 2 * kGroupWarps : kGroupWarps; }
 
 const StagedMmaKind& Tcgen05Kind() {
   static const Tcgen05 kind;

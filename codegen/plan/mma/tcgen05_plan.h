@@ -24,6 +24,18 @@ namespace tile::codegen {
 const StagedMmaKind& Tcgen05Kind();
 const StagedMmaKind& Tcgen05OnceKind();
 
+// How warps take sums of a product to registers.
+Layout ColumnSumsLayout(const StagedMmaPlan& plan);
+// So many warpgroups share M and N of it.
+struct ColumnGroups {
+  int64_t m = 1, n = 1;
+};
+ColumnGroups GroupsOf(const MmaShape& s, int num_warps);
+// Why they can't; "" if they can.
+std::string SharingFault(const MmaShape& s, const ColumnGroups& groups);
+// Warps that take few sums each.
+int WarpsForSums(const MmaShape& s);
+
 // Why its sums can't be in tensor memory while its loop runs; "" if they can.
 std::string WhyNotInColumns(const ir::Op& mma);
 

@@ -11,15 +11,19 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/gpu/op_views.h"
 #include "codegen/gpu/ops.h"
+#include "codegen/layout/block_scales.h"
 #include "codegen/layout/conversion.h"
 #include "codegen/plan/combine_updates.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/cross_iteration_mma.h"
 #include "codegen/plan/mma/mma_kind.h"
+#include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/mma/tcgen05_scaled.h"
 #include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/prefetch_slot.h"
 #include "codegen/plan/staging/staging.h"
+#include "codegen/plan/tensor_memory.h"
 #include "codegen/plan/tile_layout.h"
 #include "codegen/plan/tma/device_tensor_map.h"
 #include "codegen/plan/tma/tensor_maps.h"
@@ -42,6 +46,17 @@ constexpr uint64_t kSwizzled = 1024;  // alignment of what is swizzled by 128 by
 // The operand is in a stage.
 bool IsStaged(const Op& mma, int i) { return CopyOf(mma, i) != nullptr || StageTileOf(mma.operand(i)) != nullptr; }
 
+// Its operands are stored for it; at the GPU level stage_operands do that.
+bool IsStoredScaled(const Op& op) {
+  return IsScaledInColumns(op) && !ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc());
+}
+
+// Of scales in shared memory, of the left (0) or right operand.
+int64_t ScaleBytes(ir::Type scales, int side) {
+  const auto shape = scales.shape();
+  return kScalePieceBytes * (side == 0 ? ScalePieces(shape[0], shape[1]) : ScalePieces(shape[1], shape[0]));
+}
+
 class Accountant {
  public:
   // `decides`: parts of products are chosen by the memory that is left; else they are decided.
@@ -54,7 +69,7 @@ class Accountant {
     ir::Walk(f.body(), [&](const Op* op) {
       const bool copies = IsGpuOp(op, GpuOpcode::kCopyAhead);
       if (IsGpuOp(op, GpuOpcode::kFetchAhead) || (copies && CopiesByTma(*op))) Ring(*op);
-      if (copies && ColumnsThrough(*op) > 0) account_.Reserve(kBarrierBytes, kBarrierBytes);
+      if ((copies && ColumnsThrough(*op) > 0) || IsStoredScaled(*op)) account_.Reserve(kBarrierBytes, kBarrierBytes);
     });
     Columns(f);
     Block(*f.body());
@@ -122,7 +137,7 @@ class Accountant {
     } else if (gpu::AllocColumnsOp::Is(&op)) {
       account_.Reserve(kAddressBytes, kAddressBytes);
     } else if (const auto operand = ir::As<gpu::StageOperandOp>(&op)) {
-      const auto bytes = static_cast<uint64_t>(TileOfOperand(op).bytes());
+      const auto bytes = static_cast<uint64_t>(BytesOfOperand(op));
       if (const auto offsets = DecisionOf<Decision::kOffsets>(op)) {
         account_.ReserveOperand(static_cast<uint64_t>((*offsets)[0]), bytes);
       } else {
@@ -161,7 +176,7 @@ class Accountant {
   void Columns(const ir::Function& f) {
     bool any = false;
     ir::Walk(f.body(), [&](const Op* op) {
-      any = any || (IsGpuOp(op, GpuOpcode::kCopyAhead) && ColumnsThrough(*op) > 0);
+      any = any || (IsGpuOp(op, GpuOpcode::kCopyAhead) && ColumnsThrough(*op) > 0) || IsStoredScaled(*op);
       if (!IsGpuOp(op, GpuOpcode::kFetchAhead) || !SumsInColumns(*op)) return;
       Barriers(1);
       any = true;
@@ -252,6 +267,7 @@ class Accountant {
 
   void Product(const Op& op) {
     if (FetchOf(op) != nullptr || ir::DefAs<gpu::ColumnSumsOp>(ir::MmaOp(op).acc())) return;
+    if (IsScaledInColumns(op)) return ScaledProduct(op);
     if (HasOperandsStored(op)) {
       for (const StoredOperand& stored : StoredOperandsOf(op))
         account_.ReserveOperand(static_cast<uint64_t>(stored.offset), static_cast<uint64_t>(stored.bytes));
@@ -263,6 +279,20 @@ class Accountant {
       case OperandsBy::kStages: return ExchangeOperands(op);
       case OperandsBy::kFragments: return ProductOfFragments(op);
       case OperandsBy::kElements: return ProductOfElements(op);
+    }
+  }
+
+  // Foresees what passes/expand/scaled_products.cc stores.
+  void ScaledProduct(const Op& op) {
+    for (int i = 0; i < op.num_operands(); ++i) {
+      const Value* v = op.operand(i);
+      const int scale = ScaleOf(op, i);
+      if (i == ir::MmaOp(op).acc_at()) continue;
+      if (scale < 0) {
+        Exchange(LayoutOrScalar(v), StorableLayout(LayoutOrScalar(v), v->type(), i, schedule_.num_warps), v);
+      }
+      const int64_t bytes = scale < 0 ? StagedLhs(v->type()).bytes() : ScaleBytes(v->type(), scale);
+      account_.Reserve(static_cast<uint64_t>(bytes), kSwizzled);
     }
   }
 
