@@ -144,6 +144,21 @@ def test_compiled_and_exported(norm, tmp_path):
     torch.testing.assert_close(loaded(*tensors(21)), model(*tensors(21)))
 
 
+def test_a_package_of_aotinductor(norm, tmp_path):
+    """The package has torch's code as machine code; of the operator it has the name."""
+    class Model(torch.nn.Module):
+        def forward(self, x, weight, bias):
+            return norm(x * 2, weight, bias)[0] + 1
+
+    inputs = [t.detach() for t in tensors()]
+    program = torch.export.export(Model(), tuple(inputs), dynamic_shapes=({0: torch.export.Dim("rows", min=2)}, None, None))
+    package = torch._inductor.aoti_compile_and_package(program, package_path=str(tmp_path / "model.pt2"))
+    loaded = torch._inductor.aoti_load_package(package)
+    for rows in (3, 21):
+        inputs = [t.detach() for t in tensors(rows)]
+        torch.testing.assert_close(loaded(*inputs), Model()(*inputs), rtol=0, atol=0)
+
+
 def test_shapes_without_memory_are_those_of_the_launch_rule():
     items = ["%m", "7", "x.shape[0] + x.shape[1] * 2, ceildiv(x.shape[1], 3)", "min(k, x.shape[0]), max(k, 2)", "select(k < 3, 5, x.shape[1])",
              "x.shape[1] % 4 + x.shape[0] / 2", "(x.shape[0] == 3) + 1", "o1.shape[0] + x.stride[0]", "select(x.shape[0] == 2, k, 0)"]
