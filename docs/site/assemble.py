@@ -22,7 +22,7 @@ CELL = re.compile(r"`[^`\n]*`")  # where GitHub wants `a\|b` in a table, Python'
 NAMED = re.compile(r"^```(\w+) (\S.*)$", re.M)  # ```tile scale.tile
 LANGUAGES = {".py": "python", ".tile": "tile", ".c": "c", ".h": "c++", ".cc": "c++", ".hpp": "c++", ".cu": "c++", ".def": "c++", ".sh": "bash",
              ".txt": "text", ".S": "gas", ".mlir": "text"}
-PICTURES = {".svg", ".png"}
+COPIED = {".svg", ".png", ".ipynb"}  # copied as they are; a notebook is for the reader's Jupyter
 DATA = {".npy"}  # listed without a page
 REFERENCES = {"runtime/tilevm.h": "api/c.md"}  # files that a page of the site explains better
 # In the text of an item or paragraph, Python's Markdown wants an empty line before a list.
@@ -59,7 +59,7 @@ class Site:
             wanted += "/README.md" if wanted + "/README.md" in self.known else "/index.md"
             if wanted.endswith("index.md"):
                 self.folder(wanted)
-        elif wanted in self.known and not wanted.endswith(".md") and pathlib.PurePosixPath(wanted).suffix not in PICTURES:
+        elif wanted in self.known and not wanted.endswith(".md") and pathlib.PurePosixPath(wanted).suffix not in COPIED:
             self.file(wanted)
             wanted += ".md"
         return posixpath.relpath(wanted, posixpath.dirname(page) or ".") + mark + anchor
@@ -98,7 +98,7 @@ class Site:
             if suffix in DATA:
                 rows.append(f"* {base}")
                 continue
-            shown = suffix == ".md" or suffix in PICTURES
+            shown = suffix == ".md" or suffix in COPIED
             if not shown:
                 self.file(name)
             rows.append(f"* [{base}]({base + ('' if shown else '.md')})")
@@ -109,7 +109,7 @@ class Site:
             if name.endswith(".md") and not name.startswith(("docs/site/", "third_party/")):
                 text = (ROOT / name).read_text(encoding="utf-8")
                 self.page(name, "---\nhide: [navigation]\n---\n" + text if name == "README.md" else text)
-            elif pathlib.PurePosixPath(name).suffix in PICTURES and name.startswith(("docs/", "examples/")):
+            elif pathlib.PurePosixPath(name).suffix in COPIED and name.startswith(("docs/", "examples/")):
                 (self.out / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, self.out / name)
         for source in sorted((ROOT / "docs/site/api").glob("*.md")):
