@@ -14,7 +14,7 @@ packages_python="python3-dev"
 packages_python_test="python3-venv python3-pytest python3-yaml mypy"
 
 # To check the style of the sources.
-packages_style="shellcheck clang-format-14"
+packages_style="shellcheck clang-format-14 codespell"
 
 # To look for mistakes in what a change touches; continuous integration only.
 packages_tidy="clang-tidy-14"

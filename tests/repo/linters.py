@@ -1,6 +1,6 @@
-"""Rules for which other programs read the files: ShellCheck for shell scripts, ruff for Python, clang-format for C++.
+"""Rules for which other programs read the files: ShellCheck for shell scripts, ruff for Python, clang-format for C++, codespell for words.
 
-What each may complain of stands in the scripts' annotations, in ruff.toml and in .clang-format. A program that is missing skips its
+What each may complain of stands in the scripts' annotations, in ruff.toml, in .clang-format, and in NO_MISTAKES. A program that is missing skips its
 rule, by name; ./test installs all of them.
 """
 
@@ -12,6 +12,9 @@ import subprocess
 
 SHELL = re.compile(r"#!.*\b(?:ba)?sh\b")
 PYTHON = re.compile(r"#!.*\bpython3?\b")
+SPELLED = {".md", ".h", ".hpp", ".def", ".py", ".cc", ".c", ".sh"}
+WORD = r"(?<![\w.])[A-Z]?[a-z]+(?![\w(])"  # no part of a longer name
+NO_MISTAKES = ("inout", "debians", "olt", "befores", "froms", "ot")
 
 
 class Missing(Exception):
@@ -56,3 +59,15 @@ def cpp_is_formatted(root, files):
     lines = done.stderr.splitlines()
     wrong = sorted({line.split(":")[0] for line in lines if "-Wclang-format-violations" in line})
     return [f"{name}: format it: clang-format-14 -i {name}" for name in wrong] or (lines if done.returncode else [])
+
+
+def words_are_spelled(root, files):
+    """Of pages, sources and comments; tests have mistakes on purpose."""
+    codespell = shutil.which("codespell")
+    if not codespell:
+        raise Missing("there is no codespell (Debian package codespell)")
+    names = [name for name, _ in files
+             if pathlib.Path(name).suffix in SPELLED and (name.endswith(".md") or not re.search(r"(^|[/_])tests?[/_.]", name))]
+    done = subprocess.run([codespell, "--quiet-level=3", f"--regex={WORD}", f"--ignore-words-list={','.join(NO_MISTAKES)}", *names], cwd=root,
+                          capture_output=True, text=True)
+    return done.stdout.splitlines() or ([f"codespell failed: {done.stderr.strip()}"] if done.returncode else [])

@@ -286,6 +286,10 @@ def cpp_is_formatted(files):
     return linters.cpp_is_formatted(ROOT, files)
 
 
+def words_are_spelled(files):
+    return linters.words_are_spelled(ROOT, files)
+
+
 def figures_are_drawn(_):
     """docs/figures/*.svg are what the scripts beside them draw."""
     for script in ("figures", "schedules"):
@@ -341,7 +345,7 @@ RULES = [
     page_names.concepts_are_in_the_glossary,
     prose.prose_is_plain,
     knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
-    top_is_a_fixed_list,
+    top_is_a_fixed_list, words_are_spelled,
 ]
 
 
