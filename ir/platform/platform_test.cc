@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "ir/platform/library.h"
 #include "ir/platform/memory.h"
+#include "ir/platform/processor.h"
 
 namespace tile::platform {
 namespace {
@@ -70,6 +71,16 @@ TEST(Library, FileThatIsNoLibraryIsNotAbsent) {
   EXPECT_FALSE(error.is_absent) << error.reason;
   std::remove(path.c_str());
 }
+
+#if defined(__x86_64__)
+TEST(Processor, LevelIsThatOfTheCompilersLibrary) {
+  EXPECT_EQ(X86Level() >= 2, __builtin_cpu_supports("x86-64-v2") != 0);
+  EXPECT_EQ(X86Level() >= 3, __builtin_cpu_supports("x86-64-v3") != 0);
+  EXPECT_EQ(X86Level() >= 4, __builtin_cpu_supports("x86-64-v4") != 0);
+}
+#else
+TEST(Processor, OthersHaveNoLevel) { EXPECT_EQ(X86Level(), 0); }
+#endif
 
 }  // namespace
 }  // namespace tile::platform

@@ -48,7 +48,7 @@ class Windows:
     target, system = "x86_64-windows-gnu", "windows"
     configuration = ["--platform_suffix=zig-windows"]
     compile_options, link_options = ["-DSLEEF_STATIC_LIBS"], ["-Wl,--gc-sections", "-ldbghelp", "-lbcrypt"]
-    sleef = {"purec_scalar": [], "sse4": ["-msse4.1"], "avx": ["-mavx"], "avx512fnofma": ["-mavx512f"]}
+    sleef = {"purec_scalar": [], "sse4": ["-msse4.1"], "avx": ["-mavx"], "avx512fnofma": ["-mavx512f", "-mevex512"]}
     program = "tilevm.exe"
 
     @staticmethod
@@ -128,7 +128,7 @@ class Build:
         root = self.tools / "sleef"
         options = ["-O2", "-DNDEBUG", "-std=gnu11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-DDORENAME=1",
                    *(f"-I{root}/{folder}" for folder in ("generated", "src/common", "src/arch", "src/libm"))]
-        objects = [self.compile(root / "src/libm/rempitab.c", options, "cc")]
+        objects = [self.compile(root / f"src/{name}.c", options, "cc") for name in ("libm/rempitab", "common/common")]
         for name, machine in self.platform.sleef.items():
             # Names of deterministic functions are shared out between the two.
             for more in ([], ["-DDETERMINISTIC=1"]):

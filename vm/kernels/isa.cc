@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "ir/platform/processor.h"
+
 namespace tile::vm {
 namespace {
 
@@ -37,17 +39,9 @@ const char* IsaName(Isa isa) {
 }
 
 bool IsaSupported(Isa isa) {
-#if defined(__x86_64__)
-  switch (isa) {
-    case Isa::kGeneric: return false;
-    case Isa::kV2: return __builtin_cpu_supports("x86-64-v2");
-    case Isa::kV3: return __builtin_cpu_supports("x86-64-v3");
-    case Isa::kV4: return __builtin_cpu_supports("x86-64-v4");
-  }
-  return false;
-#else
-  return isa == Isa::kGeneric;
-#endif
+  const int level = platform::X86Level();
+  if (isa == Isa::kGeneric) return level == 0;
+  return level >= static_cast<int>(isa) + 1;  // v2 is the first
 }
 
 Isa BestIsa() {
