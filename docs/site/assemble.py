@@ -25,6 +25,8 @@ LANGUAGES = {".py": "python", ".tile": "tile", ".c": "c", ".h": "c++", ".cc": "c
 COPIED = {".svg", ".png", ".ipynb"}  # copied as they are; a notebook is for the reader's Jupyter
 DATA = {".npy"}  # listed without a page
 REFERENCES = {"runtime/tilevm.h": "api/c.md"}  # files that a page of the site explains better
+# The front page is wide; notes have every word, and come last in a search.
+FRONT_MATTER = {"README.md": "hide: [navigation]", "docs/notes/": "search:\n  boost: 0.1"}
 # In the text of an item or paragraph, Python's Markdown wants an empty line before a list.
 LIST = re.compile(r"^([^\n|#>*\-\d\s][^\n]*)\n(?=(?:\* |- |\d+\. ))", re.M)
 
@@ -108,7 +110,7 @@ class Site:
         for name in self.files:
             if name.endswith(".md") and not name.startswith(("docs/site/", "third_party/")):
                 text = (ROOT / name).read_text(encoding="utf-8")
-                self.page(name, "---\nhide: [navigation]\n---\n" + text if name == "README.md" else text)
+                self.page(name, "".join(f"---\n{words}\n---\n" for page, words in FRONT_MATTER.items() if name.startswith(page)) + text)
             elif pathlib.PurePosixPath(name).suffix in COPIED and name.startswith(("docs/", "examples/")):
                 (self.out / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, self.out / name)

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -357,12 +358,23 @@ def run(name, rule):
         return name, [], str(missing)
 
 
-def site_builds():
+def site_builds(folder):
     """docs/site/build.sh: no warning of mkdocs, no link that leads nowhere, nothing loaded from another host."""
     if subprocess.run([ROOT / "docs/site/install.sh", SITE_TOOLS], capture_output=True, check=False).returncode:
         raise linters.Missing("the packages of docs/site/install.sh could not be installed")
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([ROOT / "docs/site/build.sh", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run([ROOT / "docs/site/build.sh", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return [f"docs/site: {line}" for line in done.stdout.splitlines()] if done.returncode else []
+
+
+def site_in_a_browser(folder):
+    """docs/site/browser.py: figures, search, the reference, contrast and names in headless Chromium."""
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        raise linters.Missing("there is no headless browser (Debian packages chromium and chromium-driver)")
+    html = pathlib.Path(folder) / "html"
+    if not html.exists():
+        raise linters.Missing("the site was not built")
+    command = [f"{SITE_TOOLS}/venv/bin/python", ROOT / "docs/site/browser.py", html]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     return [f"docs/site: {line}" for line in done.stdout.splitlines()] if done.returncode else []
 
 
@@ -384,7 +396,8 @@ def main():
     files = list(tracked_files())
     results = [run(rule.__name__, lambda rule=rule: list(rule(files))) for rule in RULES]
     if args.site:
-        results.append(run("site_builds", site_builds))
+        with tempfile.TemporaryDirectory() as folder:
+            results += [run(rule.__name__, lambda rule=rule: rule(folder)) for rule in (site_builds, site_in_a_browser)]
     if args.tidy:
         results += tidy_results()
     suite = ElementTree.Element("testsuite", name="Repo")
