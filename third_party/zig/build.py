@@ -37,8 +37,8 @@ class MacOS:
     program = "tilevm"
 
     @staticmethod
-    def library(name, functions, work):
-        """Its file, and the options of its link."""
+    def library(name, functions, work, folder):
+        """Its file in the folder, and the options of its link."""
         file = f"lib{name}.dylib"
         return file, [f"-Wl,-install_name,@rpath/{file}"]
 
@@ -52,10 +52,10 @@ class Windows:
     program = "tilevm.exe"
 
     @staticmethod
-    def library(name, functions, work):
+    def library(name, functions, work, folder):
         definition = work / f"{name}.def"
         definition.write_text(f"LIBRARY {name}.dll\nEXPORTS\n" + "".join(f"  {function}\n" for function in functions))
-        return f"{name}.dll", [str(definition), f"-Wl,--out-implib,{work}/{name}.lib"]
+        return f"{name}.dll", [str(definition), f"-Wl,--out-implib,{folder}/{name}.lib"]
 
 
 PLATFORMS = {"macos-arm64": MacOS, "windows-x86_64": Windows}
@@ -199,7 +199,7 @@ def main():
     archives = [build.archive("absl", abseil), build.archive("sleef", sleef)]
     (args.out / "lib").mkdir(parents=True, exist_ok=True)
     for name, objects in libraries.items():
-        file, options = platform.library(name, functions_of(LIBRARIES[name][1]), build.work)
+        file, options = platform.library(name, functions_of(LIBRARIES[name][1]), build.work, args.out / "lib")
         build.link(args.out / "lib" / file, objects, archives, ["-shared", *options])
 
 

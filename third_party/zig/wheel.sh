@@ -26,8 +26,8 @@ install -m 644 runtime/tilevm.h runtime/tilevm.hpp runtime/tilevm_tvm_ffi.h runt
 bazel build -c opt --noshow_progress //tools/tilevm >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 "$(bazel info -c opt bazel-bin 2>/dev/null)/tools/tilevm/tilevm" ops --json >"$prefix/share/tilevm/operations.json"
 python3 third_party/zig/sbom.py --tools="$tools" --platform="$platform" --out="$work/info/sboms/tilevm.cdx.json" --licenses="$work/info/licenses"
-CC="$tools/zig cc -target $target" /usr/bin/python3 python/build_wheel.py --platform="$platform" --python-include="$tools/python/$python" \
-  --prefix="$prefix" --out="$work/out" --info="$work/info" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+CC="$tools/zig cc -target $target" LDFLAGS="-L$tools/python/$python" /usr/bin/python3 python/build_wheel.py --platform="$platform" \
+  --python-include="$tools/python/$python" --prefix="$prefix" --out="$work/out" --info="$work/info" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 wheel=$(echo "$work"/out/*.whl)
 python3 tests/install/cross_wheel.py "$wheel" >&2
 mkdir -p "$out"
