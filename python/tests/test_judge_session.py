@@ -1,10 +1,14 @@
 """Verdicts in tests: tilevm.judge.check, and the fixture `tilevm_judge` of the pytest plugin, in processes of their own."""
+import json
 import os
+import runpy
 import subprocess
 import sys
+import types
 
 import pytest
 import tilevm.judge
+from conftest import EXAMPLES
 from judge_task import ANSWER, TASK
 from tilevm.judge import _batch, _session
 from tilevm.judge._verdict import Verdict
@@ -88,6 +92,30 @@ def test_judging_goes_on_where_a_task_ends_its_process(folder, tmp_path, monkeyp
     assert found["ends"]["verdict"] == "undecided" and "process that judges has ended" in found["ends"]["message"]
     assert found["reads"]["verdict"] == "right", found["reads"]
     assert found["missing"]["code"] == "judge.task"
+
+
+def test_batch_on_a_cluster(folder, tmp_path, monkeypatch):
+    """The example on Ray, which runs each task here: it goes on where it stopped, and answers to one task stay together."""
+    asked = []
+
+    def remote(**options):
+        assert options["num_cpus"] == 1
+        return lambda function: types.SimpleNamespace(remote=lambda items, budget: asked.append([item["id"] for item in items]) or function(items, budget))
+
+    ray = types.SimpleNamespace(init=lambda address: None, remote=remote, wait=lambda tasks: (tasks[:1], tasks[1:]), get=lambda task: task)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    for name in ("task.py", "kernels.py"):
+        (tmp_path / name).write_text((folder / name).read_text())
+    pairs, results = tmp_path / "pairs.jsonl", tmp_path / "verdicts.jsonl"
+    pairs.write_text("".join(json.dumps({"task": "task.py", "answer": f"kernels.py:{name}", "id": name}) + "\n" for name in ("reference", "wrong")))
+    monkeypatch.setattr(sys, "argv", ["judge_on_ray.py", str(pairs), str(results), "--budget=1"])
+    program = runpy.run_path(str(EXAMPLES / "python" / "judge_on_ray.py"))
+    for calls in (1, 1):
+        assert program["main"]() == 0 and asked == [["reference", "wrong"]] * calls
+    found = {said["id"]: said["verdict"] for said in map(json.loads, results.read_text().splitlines())}
+    assert found == {"reference": "right", "wrong": "wrong"}
+    with pytest.raises(RuntimeError, match="ended with"):
+        program["verdicts"]([{"task": "task.py"}], 1)
 
 
 def test_judging_without_frontends():
