@@ -61,15 +61,16 @@ def test_memory_that_nobody_wrote_is_no_number(paths):
 
 
 @needs_triton
-def test_no_gpu(paths, monkeypatch, capsys):
+@pytest.mark.parametrize("device", ("cuda", "tilec"))
+def test_no_gpu(paths, monkeypatch, capsys, device):
     from tilevm.judge import _command
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     task, answer = paths()
-    assert _command.main([task, answer, "--device=cuda", "--no-sandbox", "--out="]) == 5
+    assert _command.main([task, answer, f"--device={device}", "--no-sandbox", "--out="]) == 5
     assert "judge.device" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        _command.main([task, answer, "--device=cuda"])
+        _command.main([task, answer, f"--device={device}"])
     assert "--no-sandbox" in capsys.readouterr().err
 
 

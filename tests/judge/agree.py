@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does a GPU say what the judge says? The answers of a batch on the GPU by their own compiler, with the judge's inputs and its reference.
 
-    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--seconds=S] [--values] [--out=FILE.jsonl]
+    tests/judge/agree.py PAIRS.jsonl VERDICTS.jsonl [--jobs=6] [--budget=3] [--seconds=S] [--values] [--device=cuda] [--out=FILE.jsonl]
 
 It needs torch with a GPU, triton, tilevm. A run with the same --out goes on where it stopped.
 PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` said. An answer that was refused gets the one input that shows why; one
@@ -9,7 +9,7 @@ that was right, or whose verdict names no input, is judged anew with --device=cu
 VM alone sees, such as races, reads out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all
 rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU. Contexts are made one
 after the other, about one a second, so that answers follow each other in one process there. One that raised an error is the last of its process, and
-one that differs from the VM is asked again in a process of its own.
+one that differs from the VM is asked again in a process of its own. With --device=tilec answers are compiled by tilec.
 """
 import argparse
 import collections
@@ -53,7 +53,7 @@ class Lasting:
 LASTING = {}  # of this process, by what answers import
 
 
-def on_gpu(item, said, budget, probes, alone):
+def on_gpu(item, said, budget, probes, device, alone):
     """The verdict of the GPU, as JSON. Unless `alone` in a process that other answers were in."""
     from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
     from tilevm.judge._cases import Case
@@ -62,12 +62,12 @@ def on_gpu(item, said, budget, probes, alone):
 
     path, entry = split(item["answer"])
     imports = imports_of(path, item["task"])
-    server = _batch._server(imports, "cuda")
+    server = _batch._server(imports, device)
     if not alone:
         server = LASTING.setdefault(imports, Lasting(server))
     prepare(imports)
     task, reference = _batch._task_of(item)
-    judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device="cuda")),
+    judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device=device)),
                   reference)
     if said["verdict"] == "right" or not said.get("case"):
         return judge.run().to_json()
@@ -87,11 +87,11 @@ def on_gpu(item, said, budget, probes, alone):
     return {"verdict": found.verdict, "code": found.code, "message": found.message} if found else {"verdict": "right"}
 
 
-def one(item, said, budget, probes):
+def one(item, said, budget, probes, device):
     try:
-        found = on_gpu(item, said, budget, probes, alone=probes)
+        found = on_gpu(item, said, budget, probes, device, alone=probes)
         if not probes and kind_of(said, found) == "disagree":
-            found = on_gpu(item, said, budget, probes, alone=True)
+            found = on_gpu(item, said, budget, probes, device, alone=True)
         return found
     except Exception as error:  # noqa: BLE001  # of the task's own code
         return {"verdict": "undecided", "code": "judge.task", "message": f"{type(error).__name__}: {error}"}
@@ -122,6 +122,7 @@ def main():
     parser.add_argument("--budget", type=float, default=3.0)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--values", action="store_true")
+    parser.add_argument("--device", choices=("cuda", "tilec"), default="cuda")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     from tilevm.judge import _batch
@@ -136,7 +137,7 @@ def main():
         counts[f"  {entry['vm']} here, {entry['gpu']['verdict']} on the GPU"] += 1
     items = [item for item in items if item["id"] not in known]
     pool = concurrent.futures.ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn"))
-    running = {pool.submit(one, item, said[item["id"]], args.budget, not args.values): item["id"] for item in items}
+    running = {pool.submit(one, item, said[item["id"]], args.budget, not args.values, args.device): item["id"] for item in items}
     for done in finished(running, args.seconds):
         name, gpu = running.pop(done), done.result()
         vm = said[name]

@@ -1,6 +1,6 @@
 """The process that starts those of answers: it has imported what they need, and knows no task.
 
-    python -m tilevm.judge._server FD COMMANDS torch,triton vm   (started by _process.py, with an environment of its own; or cuda, for a GPU)
+    python -m tilevm.judge._server FD COMMANDS torch,triton vm   (started by _process.py, with an environment of its own; or cuda, tilec, for a GPU)
 
 For each request on the socket FD it forks a process, which is shut in (_sandbox.py) before it reads the answer. So an answer finds the
 frontends imported, and no reference, result or secret in its memory. The process between this one and the answer's waits for it, and

@@ -59,7 +59,7 @@ class Watch:
         self._off, self._device = False, device
         self.now = ""  # the kernel that runs
         self.streams = _streams.Streams(device)
-        if "triton" in sys.modules and device in ("vm", "cuda"):  # it has no kernels for others
+        if "triton" in sys.modules and device in ("vm", "cuda", "tilec"):  # it has no kernels for others
             self._watch_triton()
         if "cuda.tile" in sys.modules:
             self._watch_cutile()
@@ -116,7 +116,7 @@ class Watch:
             run = make(source, metadata)
             name = getattr(getattr(source, "fn", None), "__name__", "kernel")
             constants = _constants_of(source)
-            tf32 = self._device != "vm" or bool(getattr(metadata, "rounds_to_tf32", False))  # a GPU's compiler does not say it
+            tf32 = self._device == "cuda" or bool(getattr(metadata, "rounds_to_tf32", False))  # Triton's own compiler does not say it
 
             def launch(*arguments: "Any") -> "Any":
                 _ask_for_gpu(arguments[9:])

@@ -7,6 +7,7 @@ It never holds a reference or its result. What it says is a claim: the judge com
 """
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import inspect
 import os
@@ -83,10 +84,13 @@ class Answer:
     """What was loaded, and what it gave at earlier calls."""
 
     def __init__(self, device: str = "vm") -> None:
-        """`device`: "vm", or "cuda" for torch's and Triton's own. Errors: UnavailableError, if torch cannot use it."""
-        self._device = "" if device == "vm" else device
+        """`device`: "vm", or "cuda" for torch's and Triton's own, or "tilec" for torch's own and kernels by tilec. Errors: UnavailableError, if torch
+        cannot use it."""
+        self._device = {"vm": "", "tilec": "cuda"}.get(device, device)  # of torch
         if self._device:
-            _start_device(device)
+            _start_device(self._device)
+        if device == "tilec":
+            _start_tilec(self._device)
         self._watch = _watch.Watch(device)
         self._function: "Optional[Callable[..., Any]]" = None
         self._class: "Any" = None
@@ -210,6 +214,17 @@ def _start_device(device: str) -> None:
         raise UnavailableError(f"error[judge.device]: torch cannot use `{device}`: {str(error).splitlines()[0]}\n{fix}") from None
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
+
+
+def _start_tilec(device: str) -> None:
+    """Kernels of cuTile, Triton and tilevm run on a GPU by tilec. Errors: UnavailableError."""
+    import tilevm
+
+    from .._errors import UnavailableError
+
+    tilevm.install(device)
+    with contextlib.suppress(UnavailableError):  # without the compiler's library a kernel of tilevm.script says what it lacks
+        tilevm.device(device).allow_compile()
 
 
 def _stop(number: int, frame: "Any") -> None:
