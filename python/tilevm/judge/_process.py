@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Of an answer's process: bytes of memory and of /tmp, seconds of CPU time; `sandbox`: whether it is shut in; `device`: "vm", "cuda" or "tilec" (a GPU by tilec)."""
+    """Of an answer's process: bytes of memory and of /tmp, seconds of CPU time; `sandbox`: whether it is shut in; `device`: "vm", "cuda", or "tilec"
+    (a GPU by tilec)."""
 
     memory: int = 4 << 30
     tmp: int = 256 << 20
@@ -129,8 +130,9 @@ def _is_in(places: "Sequence[str]", name: str) -> bool:
 
 def _environment(device: str = "vm") -> "Dict[str, str]":
     """What answers see of the environment: where modules are, one thread, a folder of their own; for a GPU where its driver and compiler are."""
-    gpu = ("PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "LIBRARY_PATH", "C_INCLUDE_PATH", "TILEVM_LIBCUDA", "TILEVM_LIBTILEC", "TILEVM_TILEC") if device != "vm" else ()
-    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", *gpu) if name in os.environ}
+    gpu = ("PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "CC", "LIBRARY_PATH", "C_INCLUDE_PATH", "TILEVM_LIBCUDA", "TILEVM_LIBTILEC", "TILEVM_TILEC")
+    names = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", *(gpu if device != "vm" else ()))
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return {"PATH": "/usr/bin:/bin", **kept, "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": os.pathsep.join(_module_places()),
             "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
             "TILEVM_CHECK": "full", "TRITON_CACHE_DIR": "/tmp/triton", "CUDA_TILE_CACHE_DIR": "/tmp/cutile",
