@@ -8,8 +8,9 @@ PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` 
 that was right, or whose verdict names no input, is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the
 VM alone sees, such as races, reads out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all
 rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU. Contexts are made one
-after the other, about one a second, so that answers follow each other in one process there. One that raised an error is the last of its process, and
-one that differs from the VM is asked again in a process of its own. With --device=tilec answers are compiled by tilec.
+after the other, about one a second, so that answers follow each other in one process there. One that raised an error after a launch is the last of its process, and
+one that differs from the VM is asked again in a process of its own. Where it is right at the VM's input, a GPU rounds differently there: it gets inputs of
+its own. With --device=tilec answers are compiled by tilec.
 """
 import argparse
 import collections
@@ -24,7 +25,7 @@ SEEN_BY_THE_VM = ("vm.", "judge.not_written", "judge.no_effect", "judge.copies",
 
 
 class Lasting:
-    """A server whose processes take one answer after the other, until one of them raises an error."""
+    """A server whose processes take one answer after the other, until one of them raises an error with a kernel."""
 
     def __init__(self, server):
         self._server, self._process, self.seconds = server, None, 0.0
@@ -40,7 +41,9 @@ class Lasting:
         self._process = None  # whatever is raised here is the end of it
         reply, out = process.ask(message, blobs, seconds)
         self.seconds += process.seconds - before
-        if reply.get("ok") is True:
+        error = reply.get("error", {})
+        unused = not reply.get("launches") and not error.get("late") and "CUDA" not in str(error.get("text"))  # the context is as it was
+        if reply.get("ok") is True or unused:
             self._process = process
         else:
             process.end()
@@ -53,8 +56,8 @@ class Lasting:
 LASTING = {}  # of this process, by what answers import
 
 
-def on_gpu(item, said, budget, probes, device, alone):
-    """The verdict of the GPU, as JSON. Unless `alone` in a process that other answers were in."""
+def on_gpu(item, said, budget, probes, device, alone, search=False):
+    """The verdict of the GPU, as JSON, on the input of the VM's unless it is to `search`. Unless `alone` in a process that other answers were in."""
     from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
     from tilevm.judge._cases import Case
     from tilevm.judge._judge import Failed
@@ -69,7 +72,7 @@ def on_gpu(item, said, budget, probes, device, alone):
     task, reference = _batch._task_of(item)
     judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device=device)),
                   reference)
-    if said["verdict"] == "right" or not said.get("case"):
+    if search or said["verdict"] == "right" or not said.get("case"):
         return judge.run().to_json()
     try:
         judge.process()
@@ -92,6 +95,8 @@ def one(item, said, budget, probes, device):
         found = on_gpu(item, said, budget, probes, device, alone=probes)
         if not probes and kind_of(said, found) == "disagree":
             found = on_gpu(item, said, budget, probes, device, alone=True)
+        if kind_of(said, found) == "disagree" and said["verdict"] != "right":
+            found = on_gpu(item, said, budget, probes, device, alone=True, search=True)
         return found
     except Exception as error:  # noqa: BLE001  # of the task's own code
         return {"verdict": "undecided", "code": "judge.task", "message": f"{type(error).__name__}: {error}"}
