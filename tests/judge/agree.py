@@ -8,9 +8,9 @@ PAIRS is a batch, VERDICTS what `tilevm judge --batch=PAIRS --results=VERDICTS` 
 that was right, or whose verdict names no input, is judged anew with --device=cuda. Both agree if both find the answer right, or both refuse it. What the
 VM alone sees, such as races, reads out of bounds and memory that nobody wrote, is counted apart, and so is what is undecided. Answers run with all
 rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU. Contexts are made one
-after the other, about one a second, so that answers follow each other in one process there. One that raised an error after a launch is the last of its process, and
-one that differs from the VM is asked again in a process of its own. Where it is right at the VM's input, a GPU rounds differently there: it gets inputs of
-its own. With --device=tilec answers are compiled by tilec.
+after the other, about one a second, so that answers follow each other in one process there. One that raised an error after a launch is the last of its
+process, and one that differs from the VM is asked again in a process of its own. Where it is right at the VM's input, a GPU rounds differently there: it
+gets inputs of its own. With --device=tilec answers are compiled by tilec.
 """
 import argparse
 import collections
