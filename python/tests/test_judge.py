@@ -7,7 +7,7 @@ import sys
 import numpy
 import pytest
 import tilevm.judge
-from conftest import is_installed
+from conftest import EXAMPLES, is_installed
 from judge_task import ANSWER, TASK
 from tilevm.judge import _batch, _cases, _compare, _findings, _patterns, _probes, _reference, _schema
 from tilevm.judge._verdict import EXIT_CODES
@@ -69,6 +69,22 @@ def sandbox(tmp_path_factory):
         tilevm.judge.judge(str(folder / "task.py"), str(folder / "answer.py"), budget=1)
     except tilevm.UnavailableError as error:
         pytest.skip(str(error).split("\n", maxsplit=1)[0])
+
+
+def test_modules(files, tmp_path):
+    """Kernels in files of their own: a .tbc with an interface is an answer, and a Python answer may load one beside it, but none that the task loads."""
+    task = files("task.py", 'INPUTS = {"a": "f32[n] contiguous", "b": "f32[n] contiguous"}\nSIZES = "n <= 10000"\n\n\ndef add(a, b):\n    return a + b\n')
+    module = tilevm.load(EXAMPLES / "vector_add.tile")
+    for name in ("add.tbc", "other.tbc"):
+        module.save(tmp_path / name)
+    assert tilevm.judge.judge(task, str(tmp_path / "add.tbc"), budget=1).verdict == "right"
+    text = 'import pathlib\nimport tilevm\n\nadd = tilevm.load(pathlib.Path(__file__).with_name({!r})).kernel\n'
+    answer = files("answer.py", text.format("add.tbc"))
+    assert tilevm.judge.judge(task, answer, budget=1).verdict == "right"
+    unnamed = files("unnamed.py", text.format("?").replace("'?'", "'other' + '.tbc'"))
+    assert tilevm.judge.judge(task, unnamed, budget=1).code == "judge.load"
+    named = files("task2.py", "# add.tbc\n" + (tmp_path / "task.py").read_text())
+    assert tilevm.judge.judge(named, answer, budget=1).code == "judge.load"
 
 
 @pytest.fixture(scope="module")

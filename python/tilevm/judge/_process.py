@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -22,7 +23,7 @@ from . import _wire
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Dict, List, Optional, Sequence, Tuple, Type
+    from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Type
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Server:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         status, status_out = os.pipe()
         request = {"sandbox": bounds.sandbox, "memory": bounds.memory, "tmp": bounds.tmp, "seconds": bounds.seconds, "answer": answer, "device": bounds.device,
-                   "readable": [*_places(), answer], "hidden": list(hidden)}
+                   "readable": [*_places(), answer, *_modules_beside(answer, hidden)], "hidden": list(hidden)}
         try:
             socket.send_fds(self._socket, [json.dumps(request).encode()], [theirs.fileno(), status_out])
             line = b""
@@ -154,6 +155,22 @@ def _is_installed(folder: str) -> bool:
     """Whether packages were installed there: by its name, or as `pip install --target` leaves it."""
     named = os.path.basename(folder.rstrip("/")) in ("site-packages", "dist-packages")
     return named or any(name.endswith(".dist-info") for name in os.listdir(folder))
+
+
+def _modules_beside(answer: str, hidden: "Sequence[str]") -> "List[str]":
+    """Kernels in files of their own, such as bytecode of CUDA Tile C++: those beside a Python answer that its text names, and that of no hidden file."""
+    if not answer.endswith(".py"):
+        return []
+    named = _module_names(answer).difference(*map(_module_names, hidden))
+    paths = [os.path.join(os.path.dirname(os.path.abspath(answer)), name) for name in sorted(named)]
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def _module_names(path: str) -> "Set[str]":
+    if not os.path.isfile(path):
+        return set()
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return set(re.findall(r"[\w.-]+\.(?:tbc|tilebc|tile)\b", file.read()))
 
 
 def _places() -> "List[str]":
