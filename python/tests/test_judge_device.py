@@ -4,7 +4,7 @@ import pytest
 import tilevm
 import tilevm.judge
 from conftest import is_installed
-from tilevm.judge import _batch, _cases, _compare, _process, _reference
+from tilevm.judge import _batch, _cases, _compare, _launches, _process, _reference
 
 needs_triton = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
 TASK = 'import torch\n\nINPUTS = {"x": "f32[n]"}\n\n\ndef scale(x):\n    return x * 2\n'
@@ -82,6 +82,33 @@ def test_tensors_of_the_cpu(paths):
     assert found.verdict == "right", str(found)
     found = tilevm.judge.judge(*paths(ANSWER.replace(', device="cuda"', "")), budget=1)
     assert (found.verdict, found.code) == ("wrong", "judge.raises") and "cpu tensor" in found.message, str(found)
+
+
+@needs_triton
+def test_first_operation_that_differs(paths, tmp_path, monkeypatch):
+    """A launch is written as `tilevm diff` takes it. Another program stands for what a GPU does; where the VM is wrong, too, nothing is compared."""
+    task, answer = paths(ANSWER.replace("tl.load(x + i * s, mask=i < n) * 2", "tl.load(x + i * s, mask=i < n) * K").replace("B: tl.", "K: tl.constexpr, B: tl.")
+                         .replace("B=64", "K=2.0, B=64"))
+    case = _cases.Case((("n", 70),))
+    with tilevm.judge.Server(("torch", "triton")) as server:
+        tilevm.judge.prepare(("torch", "triton"))
+        options = tilevm.judge.Options(budget=1, bounds=tilevm.judge.Bounds(sandbox=False))
+        judge = tilevm.judge.Judge(tilevm.judge.load(task), answer, server, options=options)
+        folder = tmp_path / "launches"
+        folder.mkdir()
+        judge.call(judge.arguments(case), record=str(folder))
+        assert sorted(path.suffix for path in folder.iterdir()) == [".jsonl", ".npy", ".npy", ".tbc"]
+        program = next(folder.glob("*.tbc"))
+        assert _launches.differing(str(folder), f"--with={program}") == ""
+        other = tilevm.load(program).disassemble(debug=True)
+        assert other.count("2.0") == 1
+        (tmp_path / "other.tile").write_text(other.replace("2.0", "3.0"))
+        found = _launches.first_operation(judge, case, f"--with={tmp_path / 'other.tile'}")
+        assert "answer.py:10:" in found and "the first result that differs, of " in found, found
+        monkeypatch.setattr(judge.task, "reference", lambda x: x * 3)
+        judge.reference = _reference.Reference(judge.task)
+        assert _launches.first_operation(judge, case) == ""
+        judge.close()
 
 
 def test_places(tmp_path, monkeypatch):

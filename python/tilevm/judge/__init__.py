@@ -14,6 +14,7 @@
     _probes.py      what is wrong although the results are right
     _judge.py       the search, the smallest input, the verdict
     _process.py, _server.py, _sandbox.py, _worker.py, _watch.py, _streams.py, _wire.py, _reply.py     the process of the answer
+    _launches.py    where a GPU begins to differ from the VM
     _judging.py                                                         the process that judges
     _model.py, _narrow.py, _modes.py                                    inputs where the task has an example alone
     _command.py, _batch.py, _replay.py, _session.py            the commands, and tests

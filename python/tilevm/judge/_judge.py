@@ -14,7 +14,7 @@ import statistics
 import time
 
 from .._errors import UnavailableError
-from . import _cases, _findings, _probes, _values
+from . import _cases, _findings, _launches, _probes, _values
 from ._findings import Finding
 from ._model import SEED
 from ._numbers import FORMATS
@@ -80,6 +80,9 @@ class Judge:
                 finding, case = self._named(finding, case)
             if finding is not None and case is not None and finding.verdict in (WRONG, UNSAFE):
                 finding, case = self._shrunk(finding, case)
+            if finding is not None and case is not None and self.options.bounds.device == "tilec" and finding.difference is not None:
+                text = _launches.first_operation(self, case, "--device=cuda", "--compile")
+                finding = dataclasses.replace(finding, message=f"{finding.message}; the VM's result is right: {text}") if text else finding
         finally:
             self.close()
         return self._verdict(finding, case)
@@ -113,13 +116,13 @@ class Judge:
             self._process.end()
             self._process = None
 
-    def call(self, arguments: "Tuple[Any, ...]", off: bool = False, keep: bool = False, into: bool = False) -> Reply:
-        """Errors: _Failed with what the call ended in."""
+    def call(self, arguments: "Tuple[Any, ...]", off: bool = False, keep: bool = False, into: bool = False, record: str = "") -> Reply:
+        """`record`: a folder for what it launches. Errors: _Failed with what the call ended in."""
         given, named = _values.split(arguments)
         said, blobs = _values.pack([list(given), named])
         elements = sum(len(blob) for blob in blobs) // 4
         message = {"do": "call", "arguments": said["items"][0], "named": said["items"][1], "off": off, "keep": keep, "into": into,
-                   "seconds": self.options.case_seconds}
+                   "record": record, "seconds": self.options.case_seconds}
         process = self.process()
         before = process.seconds
         try:

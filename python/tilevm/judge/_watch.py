@@ -15,11 +15,11 @@ import functools
 import hashlib
 import sys
 
-from . import _modes, _streams
+from . import _launches, _modes, _streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Sequence, Set, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 _MOST_HASHED = 1 << 22  # bytes of an array
 # Functions by which answers are measured or compared; an answer has no reason to replace them.
@@ -58,6 +58,7 @@ class Watch:
         self._seen: "Seen" = Seen()
         self._off, self._device = False, device
         self.now = ""  # the kernel that runs
+        self._recorder: "Optional[_launches.Recorder]" = None
         self.streams = _streams.Streams(device)
         if "triton" in sys.modules and device in ("vm", "cuda", "tilec"):  # it has no kernels for others
             self._watch_triton()
@@ -67,9 +68,11 @@ class Watch:
         self._guarded = _snapshot()
 
     @contextlib.contextmanager
-    def call(self, off: bool, inputs: "Any" = ()) -> "Iterator[Seen]":
-        """Around one call of the answer."""
+    def call(self, off: bool, inputs: "Any" = (), record: str = "") -> "Iterator[Seen]":
+        """Around one call of the answer. `record`: a folder for launches."""
         self._seen, self._off = Seen(), off
+        if self._recorder is not None:
+            self._recorder.folder = record
         self.streams.begin()
         for array in arrays_in(inputs):
             self._seen.known.add(hash_of(array))
@@ -110,6 +113,10 @@ class Watch:
         from triton.runtime import driver
 
         active: "Any" = driver.active
+        if self._device != "cuda":  # programs of tilevm
+            self._recorder = recorder = _launches.Recorder(active)
+        else:
+            recorder = None
         make = active.launcher_cls
 
         def launcher(source: "Any", metadata: "Any") -> "Callable[..., Any]":
@@ -122,6 +129,8 @@ class Watch:
                 _ask_for_gpu(arguments[9:])
                 grid = tuple(int(n) for n in arguments[:3])
                 self._seen.tf32 |= tf32
+                if recorder is not None and not self._off:
+                    recorder.note(source, arguments)
                 return self._launch(name, grid, constants, arguments[9:], lambda: run(*arguments))
 
             return launch

@@ -141,10 +141,10 @@ class Answer:
         self._function = model.eval()
         return {"ok": True}, []
 
-    def call(self, arguments: "Any", named: "Any", off: bool, seconds: float, keep: bool, into: bool,
+    def call(self, arguments: "Any", named: "Any", off: bool, seconds: float, keep: bool, into: bool, record: str,
              blobs: "List[bytes]") -> "Tuple[Dict[str, Any], List[bytes]]":
         """`into`: values go to the arrays of the call before, in their places, so that an answer that knows them by their addresses is asked
-        for other values; `keep`: says also what results of earlier calls hold now."""
+        for other values; `keep`: says also what results of earlier calls hold now; `record`: a folder for launches."""
         values, keywords = (_values.unpack(each, blobs, self._device) for each in (arguments, named))
         if into and self._last is not None:
             values, keywords = self._refilled(values, keywords)
@@ -153,7 +153,7 @@ class Answer:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             parameters: "Dict[str, Any]" = getattr(self._function, "state_dict", dict)()
-            with self._watch.call(off, [values, keywords, dict(parameters)]) as seen:
+            with self._watch.call(off, [values, keywords, dict(parameters)], record) as seen:
                 result = self._run(values, keywords, seconds)
         after = [_watch.bytes_of(array) for array in _watch.arrays_in([values, keywords])]
         changed = [i for i, (one, other) in enumerate(zip(before, after)) if one != other]
