@@ -50,6 +50,7 @@ _SERIES = frozenset("digamma polygamma lgamma mvlgamma erfinv igamma igammac i0"
 
 # Their result is that of arguments which are off by some last digits: solvers, factors, transforms, places between pixels.
 _OF_NEARBY = ("linalg_", "_linalg_", "_fft_", "cholesky", "lu_", "triangular_solve", "geqrf", "ormqr", "grid_sampler")
+_ITERATED = ("linalg_eig", "_linalg_eig", "linalg_svd", "_linalg_svd")
 _NOT_OF_NEARBY = ("linalg_vector_norm", "_linalg_check_errors", "linalg_cross", "lu_unpack")
 
 
@@ -77,8 +78,8 @@ def size_of(name: str, number: int, value: Any) -> Any:
         return value.abs() if number == 0 else 2 * value.abs().clamp(min=1.0)
     dims = list(range(max(0, value.dim() - 2), value.dim()))
     size = value.abs().amax(dims, keepdim=True) if dims else value.abs()
-    if name.startswith(("linalg_eig", "_linalg_eig")) and value.dim() > 1:
-        return 2 * math.sqrt(value.shape[-1]) * size  # they take a step for each row, and each of these errs
+    if name.startswith(_ITERATED) and value.dim() > 1:
+        return 4 * math.sqrt(min(value.shape[-2:])) * size  # they take some steps for each row, and each of these errs
     return 4 * size if name.startswith("_fft_") else size  # by the sum of all terms, which a kernel may take in place of log n steps
 
 
