@@ -100,6 +100,7 @@ def test_first_operation_that_differs(paths, tmp_path, monkeypatch):
         assert sorted(path.suffix for path in folder.iterdir()) == [".jsonl", ".npy", ".npy", ".tbc"]
         program = next(folder.glob("*.tbc"))
         assert _launches.differing(str(folder), f"--with={program}") == ""
+        assert "cannot compare its launches: error[usage]" in _launches.differing(str(folder))
         other = tilevm.load(program).disassemble(debug=True)
         assert other.count("2.0") == 1
         (tmp_path / "other.tile").write_text(other.replace("2.0", "3.0"))

@@ -77,7 +77,7 @@ def _word(value: "Any", path: str) -> "Optional[str]":
 
 
 def differing(folder: str, *options: str) -> str:
-    """What `tilevm diff` says of the first launch that differs with these options; "" if none does, or none could be compared."""
+    """What `tilevm diff` says of the first launch that differs with these options, or why it cannot compare one; "" if none differs."""
     from .. import tool
 
     path = os.path.join(folder, _LIST)
@@ -93,6 +93,8 @@ def differing(folder: str, *options: str) -> str:
             text = str(first.get("text", "")).splitlines()
             where = f"{first.get('where')}: the first result that differs, of {first.get('op')}, " if first else "no operation was found, "
             return where + (text[0] if text else f"an argument of {os.path.basename(words[0])} differs")
+        if done.returncode:
+            return f"tilevm diff cannot compare its launches: {(done.stderr.splitlines() or ['it ended'])[0]}"
     return ""
 
 
