@@ -87,6 +87,14 @@ def test_modules(files, tmp_path):
     assert tilevm.judge.judge(named, answer, budget=1).code == "judge.load"
 
 
+def test_names_of_users(files):
+    """Libraries ask for the user's name when they are imported, and no file of the system has that of the user inside."""
+    task = files("task.py", 'INPUTS = {"a": "f32[n] contiguous"}\n\n\ndef double(a):\n    return a + a\n')
+    answer = files("answer.py", "import getpass\n\nname = getpass.getuser()\n\n\ndef double(a):\n    raise ValueError(name)\n")
+    found = tilevm.judge.judge(task, answer, budget=1)
+    assert (found.code, found.message) == ("judge.raises", "ValueError: answer"), str(found)
+
+
 @pytest.fixture(scope="module")
 def server():
     with tilevm.judge.Server(()) as made:

@@ -7,7 +7,7 @@ import textwrap
 import numpy
 import pytest
 import tilevm.judge
-from tilevm.judge import _noise_numpy, _numbers, _reference, _server, _watch
+from tilevm.judge import _cases, _noise_numpy, _numbers, _reference, _server, _watch
 
 KERNEL = """
 from tilevm import script
@@ -393,6 +393,28 @@ def test_a_task_that_is_random_at_some_values():
     reference = _reference.Reference(task)
     assert not reference.is_random_at((torch.zeros(3),))
     assert reference.is_random_at((torch.full((3,), 0.5),))
+
+
+def test_sizes_for_which_a_task_gives_nan():
+    """A task that knows even sizes alone promises nothing for others, unless it says that it takes them."""
+    def halves(x):
+        return x if x.size % 2 == 0 else x * numpy.nan
+
+    def logs(x):
+        return numpy.log(x)
+
+    for function, options, sizes, values, refuses in ((halves, {"example": (numpy.ones(4, "float32"),)}, 4, "normal", False),
+                                                      (halves, {"example": (numpy.ones(4, "float32"),)}, 5, "normal", True),
+                                                      (halves, {"example": (numpy.ones(4, "float32"),)}, 5, "zeros", True),
+                                                      (halves, {"inputs": {"x": "f32[m]"}}, 5, "normal", False),
+                                                      (logs, {"example": (numpy.ones(4, "float32"),)}, 50, "negative", False)):
+        judge = tilevm.judge.Judge(tilevm.judge.of_function(function, **options), "answer.py", None)
+        case = _cases.Case((("m", sizes),), values=values)
+        if refuses:
+            with pytest.raises(_reference.Refused, match="NaN alone"):
+                judge.expect(case)
+        else:
+            judge.expect(case)
 
 
 def jacobi(a):

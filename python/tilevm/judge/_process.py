@@ -135,6 +135,7 @@ def _environment(device: str = "vm") -> "Dict[str, str]":
     names = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", *(gpu if device != "vm" else ()))
     kept = {name: os.environ[name] for name in names if name in os.environ}
     return {"PATH": "/usr/bin:/bin", **kept, "HOME": "/tmp", "TMPDIR": "/tmp", "PYTHONPATH": os.pathsep.join(_module_places()),
+            "USER": "answer", "LOGNAME": "answer",  # libraries ask for it when they are imported, and the user inside is in no file of the system
             "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
             "TILEVM_CHECK": "full", "TRITON_CACHE_DIR": "/tmp/triton", "CUDA_TILE_CACHE_DIR": "/tmp/cutile",
             "CUDA_TILE_TEMP_DIR": "/tmp",  # else one is made when it is imported, and the process of an answer has another /tmp

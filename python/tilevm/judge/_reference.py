@@ -65,6 +65,11 @@ class Expected:
     operations: "frozenset[str]" = frozenset()
 
     @property
+    def is_nan(self) -> bool:
+        """Whether nothing but NaN comes of it."""
+        return bool(self.results) and all(r.want.dtype.kind == "f" and r.want.size > 0 and bool(numpy.isnan(r.want).all()) for r in self.results)
+
+    @property
     def elements(self) -> int:
         return sum(result.want.size for result in [*self.results, *filter(None, self.after)])
 
