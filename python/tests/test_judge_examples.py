@@ -193,3 +193,33 @@ def test_functions_that_torch_differentiates(tmp_path, server, last, call):
         (tmp_path / "answer.py").write_text(kernel + launch + FUNCTION.format(name="Scale", result=forward, last=last))
         found = tilevm.judge.judge(str(tmp_path / "task.py"), str(tmp_path / "answer.py"), server=server, budget=1)
         assert found.verdict == verdict, str(found)
+
+
+SCATTER = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, at, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + tl.load(at + i, mask=i < n), tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def scatter(x, at, o):
+    kernel[(triton.cdiv(x.numel(), 4),)](x, at, o, x.numel(), B=4)
+"""
+
+
+def test_what_the_tasks_own_kernels_do(server, tmp_path):
+    """Indices that come twice make the task's own kernel race: an answer that is that kernel is no worse. Other mistakes are
+    seen."""
+    calls = "x, at, o = torch.randn(1), torch.tensor([8]), torch.zeros(20)\n    scatter(x, at, o)"
+    test = f"{SCATTER}\n{'#' * 146}\n\ndef test_scatter():\n    {calls}\n\n\ntest_scatter()\n"
+    (tmp_path / "scatter.py").write_text(test)
+    for name, text, verdict in (("same.py", SCATTER, "right"), ("reads.py", SCATTER.replace("tl.load(x + i, mask=i < n)", "tl.load(x + i)"), "unsafe")):
+        (tmp_path / name).write_text(text)
+        found = tilevm.judge.judge(str(tmp_path / "scatter.py"), str(tmp_path / name), server=server, budget=2)
+        assert found.verdict == verdict, str(found)
+        assert verdict == "right" and found.refused or found.code == "vm.out_of_bounds"

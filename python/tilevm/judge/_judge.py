@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ._task import Task
 
 
+_COLLISIONS = frozenset(("vm.race", "vm.duplicate_store", "vm.order"))  # of elements that several lanes or blocks write
+
+
 @dataclasses.dataclass(frozen=True)
 class Options:
     """`budget`: seconds of processor time for inputs, beside loading, so that a busy machine tries as many; `case_seconds`: of one call; `least`:
@@ -164,10 +167,21 @@ class Judge:
             reply = self.call(arguments)
         except _Failed as failed:
             # Sums of the largest numbers overflow in one order and not in another.
+            if self.is_of_task(failed.finding, case):
+                raise Refused(f"its own kernels do the same: {failed.finding.code}") from None
             return None if failed.finding.code == "vm.order" and case.values == "extreme" else failed.finding
         self._note(reply, expected)
         found, expected = self.examined(arguments, expected, reply, case)
+        if found is not None and self.is_of_task(found, case):
+            raise Refused(f"its own kernels do the same: {found.code}")
         return found or _probes.of_work(self, case, reply, expected)
+
+    def is_of_task(self, found: Finding, case: "Case") -> bool:
+        """Whether the task's own kernels are reported for the same, as for indices that come twice: then it does not take the input."""
+        if found.verdict != UNSAFE or not found.code.startswith("vm.") or not {"triton", "cuda"} & set(self.server.imports):
+            return False
+        codes = self.reference.reports(self.arguments(case))
+        return found.code in codes or found.code in _COLLISIONS and bool(codes & _COLLISIONS)
 
     def examined(self, arguments: "Tuple[Any, ...]", expected: "Expected", reply: Reply, case: "Case") -> "Tuple[Optional[Finding], Expected]":
         """What is wrong with a reply, and what was expected: tf32 widens it where the answer may use that. Errors: Refused."""

@@ -105,12 +105,14 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
         once = judge.call(given, keep=True)
         found, first = judge.examined(given, first, once, case)
         if found is not None:  # this input was not tried before
-            return found
+            return None if judge.is_of_task(found, case) else found
         again = judge.call(given2, into=True, keep=True)
         found, second = judge.examined(given2, second, again, other)
     except Failed as failed:
-        return failed.finding
+        return None if any(judge.is_of_task(failed.finding, each) for each in (case, other)) else failed.finding
     except Refused:
+        return None
+    if found is not None and judge.is_of_task(found, other):
         return None
     if found is not None and found.verdict == WRONG and found.code == "judge.differs":
         stale = _compare.compare(again.results, first.results) is None

@@ -196,6 +196,28 @@ class Reference:
         with _no_grad():
             return self._call(self._task.reference, _mapped(arguments, _copy))
 
+    def reports(self, arguments: "Tuple[Any, ...]") -> "frozenset[str]":
+        """What full checks report of the task's own kernels for these arguments, as codes."""
+        import tilevm
+
+        from .._errors import TrapError
+        from .._warnings import KernelWarning
+
+        found = set()
+        given, named = _values.split(_mapped(arguments, _copy))
+        tilevm.install(check="full")
+        try:
+            with warnings.catch_warnings(record=True) as said, numpy.errstate(all="ignore"), _no_grad():
+                warnings.simplefilter("always")
+                self._task.reference(*given, **named)
+        except TrapError as error:
+            found.add(error.code)
+        except Exception:  # noqa: BLE001  # whatever it raises, it reports nothing
+            pass
+        finally:
+            tilevm.install(check="bounds")  # as prepare() has it
+        return frozenset(found | {each.message.code for each in said if isinstance(each.message, KernelWarning)})
+
     def _by_torch(self, arguments: "Tuple[Any, ...]") -> "Tuple[List[List[Numbers]], frozenset[str]]":
         """(in float64 without errors first, then with errors; what torch computed)."""
         import torch
