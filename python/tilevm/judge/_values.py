@@ -105,14 +105,20 @@ def _pack_numpy(array: "Any", memory: "Any") -> "Any":
             "offset": array.__array_interface__["data"][0] - begin, "blob": memory(begin, root.tobytes())}
 
 
+_ALIGNMENT = 512  # of memory, as torch's allocator gives it on a GPU
+
+
 def unpack(said: "Any", blobs: "List[bytes]", device: str = "") -> "Any":
     """Tensors are on `device`, by default the CPU. Errors: Unpackable for what fits no memory."""
-    kept: "Dict[int, bytearray]" = {}
+    kept: "Dict[int, memoryview]" = {}
     moved: "Dict[int, Any]" = {}
 
-    def memory(number: int) -> bytearray:
+    def memory(number: int) -> memoryview:
         if number not in kept:
-            kept[number] = bytearray(blobs[number])
+            whole = numpy.empty(len(blobs[number]) + _ALIGNMENT, numpy.uint8)
+            begin = -whole.ctypes.data % _ALIGNMENT
+            kept[number] = memoryview(whole)[begin:begin + len(blobs[number])]
+            kept[number][:] = blobs[number]
         return kept[number]
 
     def of_torch(number: int) -> "Any":
