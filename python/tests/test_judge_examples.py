@@ -223,3 +223,36 @@ def test_what_the_tasks_own_kernels_do(server, tmp_path):
         found = tilevm.judge.judge(str(tmp_path / "scatter.py"), str(tmp_path / name), server=server, budget=2)
         assert found.verdict == verdict, str(found)
         assert verdict == "right" and found.refused or found.code == "vm.out_of_bounds"
+
+
+OWN = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(o + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+
+def doubled(x, more=0):
+    o = torch.empty(x.numel() + more, device="cuda")
+    kernel[(triton.cdiv(x.numel(), 64),)](x, o, x.numel(), B=64)
+    return o
+
+
+def own(x):
+    return {result}
+"""
+
+
+@pytest.mark.parametrize("result, verdict", (("doubled(x, more=1)", "undecided"), ("doubled(x).reshape(x.shape).sum(0)", "right"), ("(x, doubled(x))", "right")))
+def test_a_task_of_kernels_is_right_by_itself(server, tmp_path, result, verdict):
+    """Elements that it leaves as they are, work of torch beside its kernels, and an argument that it gives back are no mistakes of an answer."""
+    text = OWN.format(result=result)
+    (tmp_path / "answer.py").write_text(text)
+    (tmp_path / "own.py").write_text(f"{text}\n{'#' * 146}\n\ndef test_own():\n    own(torch.randn(3, 5))\n\n\ntest_own()\n")
+    found = tilevm.judge.judge(str(tmp_path / "own.py"), str(tmp_path / "answer.py"), server=server, budget=1)
+    assert found.verdict == verdict and (verdict == "right" or "judge.not_written" in found.message), str(found)

@@ -49,7 +49,7 @@ def compare(got: "Sequence[Any]", expected: "Sequence[Result]") -> "Optional[Dif
     if len(got) != len(expected):
         return Difference("judge.shape", f"{len(got)} arrays are returned, the task has {len(expected)}")
     for number, (one, want) in enumerate(zip(got, expected)):
-        found = _compare_one(number, one, want)
+        found = compare_one(number, one, want)
         if found is not None:
             return found
     return None
@@ -65,7 +65,7 @@ def _overflow(want: "Result") -> "Numbers":
     return ~numpy.isfinite(want.native) & numpy.isfinite(want.want) | numpy.isnan(want.native) & numpy.isinf(want.want)
 
 
-def _compare_one(number: int, got: "Any", want: "Result") -> "Optional[Difference]":
+def compare_one(number: int, got: "Any", want: "Result") -> "Optional[Difference]":
     what = f"result {number}"
     values = _numbers.exact(got) if _values.is_array(got) else numpy.asarray(got)
     if values.shape != want.want.shape:
@@ -184,7 +184,7 @@ def changed_inputs(after: "Sequence[Any]", expected: "Expected", names: "Sequenc
     for number, (got, want) in enumerate(zip(after, expected.after)):
         if want is None:
             continue
-        found = _compare_one(number, got, want)
+        found = compare_one(number, got, want)
         if found is not None:
             found.text = found.text.replace(f"result {number}", f"`{names[number] if number < len(names) else number}` after the call", 1)
             return found

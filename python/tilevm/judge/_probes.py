@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ._cases import Case
     from ._judge import Judge
-    from ._reference import Expected
+    from ._reference import Expected, Result
     from ._reply import Reply
 
 # Operations in which the work of a task lies; a task without them is elementwise.
@@ -64,8 +64,11 @@ def _family(name: str) -> "frozenset[str]":
 
 def _is_given(arguments: "Tuple[Any, ...]", expected: "Expected") -> bool:
     """Whether each result is an argument as it is: there is nothing to compute, as in dropout that is switched off."""
-    given = [_numbers.exact(a) for a in flatten(list(arguments)) if _values.is_array(a)]
-    return not any(expected.after) and all(any(_equal(result.want, each) for each in given) for result in expected.results)
+    return not any(expected.after) and all(_is_an_argument(arguments, result) for result in expected.results)
+
+
+def _is_an_argument(arguments: "Tuple[Any, ...]", result: "Result") -> bool:
+    return any(_equal(result.want, _numbers.exact(a)) for a in flatten(list(arguments)) if _values.is_array(a))
 
 
 def run(judge: "Judge", case: "Case") -> "Tuple[Optional[Finding], Case]":
@@ -120,8 +123,9 @@ def second_call(judge: "Judge", case: "Case") -> "Optional[Finding]":
                        ("; it is the result of the first call" if stale else ""), difference=found.difference)
     if found is not None:
         return found
-    if again.kept and not changes and not _is_given(given, first):
-        found2 = _compare.compare(again.kept[0], first.results)
+    if again.kept and not changes:
+        own = [i for i, result in enumerate(first.results) if not _is_an_argument(given, result)]  # what is an argument has other values now
+        found2 = next(filter(None, (_compare.compare_one(i, again.kept[0][i], first.results[i]) for i in own)), None)
         if found2 is not None and found2.code in ("judge.differs", "judge.special"):
             return Finding(WRONG, "judge.shared_buffer", f"after a second call the first result is another one: {found2.text}", difference=found2)
     return None

@@ -84,7 +84,7 @@ def flatten(value: "Any") -> "List[Any]":
 
 
 class Reference:
-    """Of one task. `random`: its results differ from call to call; `strange`: the type of a result that is neither array nor number. Several
+    """Of one task. `random`: its results differ from call to call; `has_kernels`: it launches kernels itself; `strange`: the type of a result that is neither array nor number. Several
     answers to a task share it, so that a result is computed once."""
 
     def __init__(self, task: "Any", tf32: bool = False) -> None:
@@ -97,6 +97,7 @@ class Reference:
         self._elements = 0  # of what is known
         self._with_tf32: "Optional[Reference]" = None
         self._computes = False  # values that torch does not follow
+        self.has_kernels = _has_kernels(task.path)
         self._takes_float64, self._without_float64 = False, 0  # whether it ever did, and how often it did not
 
     def expect(self, arguments: "Tuple[Any, ...]", key: "Any" = None) -> Expected:
@@ -176,7 +177,8 @@ class Reference:
         # What a step too small for its type leaves as it was may still be off by a last digit in an answer: float64 tells that it was a step.
         after = [None if _is_untouched(before, result.native) and _same(before, result.want) else result
                  for before, result in zip(befores, merged[count:])]
-        return Expected(merged[:count], after, list(dict.fromkeys(remarks)), operations)
+        work = frozenset() if self.has_kernels else operations  # what torch computes beside the task's own kernels is little of it
+        return Expected(merged[:count], after, list(dict.fromkeys(remarks)), work)
 
     def _call(self, function: "Callable[..., Any]", arguments: "Tuple[Any, ...]") -> "Tuple[List[Any], List[Any]]":
         """(results, arrays of the arguments afterwards). Errors: Refused."""
@@ -202,6 +204,7 @@ class Reference:
 
         from .._errors import TrapError
         from .._warnings import KernelWarning
+        from ._worker import unwritten
 
         found = set()
         given, named = _values.split(_mapped(arguments, _copy))
@@ -209,7 +212,8 @@ class Reference:
         try:
             with warnings.catch_warnings(record=True) as said, numpy.errstate(all="ignore"), _no_grad():
                 warnings.simplefilter("always")
-                self._task.reference(*given, **named)
+                if unwritten(self._task.reference(*given, **named)):
+                    found.add("judge.not_written")
         except TrapError as error:
             found.add(error.code)
         except Exception:  # noqa: BLE001  # whatever it raises, it reports nothing
@@ -366,6 +370,15 @@ def _about(value: "Any", generator: "Any") -> "Any":
     import torch
 
     return torch.from_numpy(numpy.asarray(made))
+
+
+def _has_kernels(path: str) -> bool:
+    """Whether the task is made of kernels itself."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    return any(word in text for word in ("triton.jit", "cuda.tile"))
 
 
 def _no_grad() -> "Any":
