@@ -248,7 +248,8 @@ def own(x):
 """
 
 
-@pytest.mark.parametrize("result, verdict", (("doubled(x, more=1)", "undecided"), ("doubled(x).reshape(x.shape).sum(0)", "right"), ("(x, doubled(x))", "right")))
+@pytest.mark.parametrize("result, verdict", (("doubled(x, more=1)", "undecided"), ("doubled(x).reshape(x.shape).sum(0)", "right"),
+                                             ("(x, doubled(x))", "right")))
 def test_a_task_of_kernels_is_right_by_itself(server, tmp_path, result, verdict):
     """Elements that it leaves as they are, work of torch beside its kernels, and an argument that it gives back are no mistakes of an answer."""
     text = OWN.format(result=result)

@@ -84,8 +84,8 @@ def flatten(value: "Any") -> "List[Any]":
 
 
 class Reference:
-    """Of one task. `random`: its results differ from call to call; `has_kernels`: it launches kernels itself; `strange`: the type of a result that is neither array nor number. Several
-    answers to a task share it, so that a result is computed once."""
+    """Of one task. `random`: its results differ from call to call; `has_kernels`: it launches kernels itself; `strange`: the type of a result that is
+    neither array nor number. Several answers to a task share it, so that a result is computed once."""
 
     def __init__(self, task: "Any", tf32: bool = False) -> None:
         self._task = task
