@@ -144,7 +144,7 @@ def attempt(server, name, body, folder):
                 return f"the attempt does not load: {reply['error']}"
             empty = {"kind": "tuple", "items": []}
             reply, _ = process.ask({"do": "call", "arguments": empty, "named": {"kind": "dict", "items": []}, "off": False, "keep": False, "into": False,
-                                    "seconds": 3}, (), 6 if name in ENDLESS else 20)
+                                    "record": "", "seconds": 3}, (), 6 if name in ENDLESS else 20)
         except Ended as error:
             return "it did not run" if error.late and name not in ENDLESS else ""
     if name == "a forged reply":
