@@ -20,8 +20,10 @@ cp "$work"/site/tilevm/*.dll "$work/run"
 # ELF's note about stacks is for Linux.
 sed '/note.GNU-stack/d' examples/app/embed.S >"$work/embed.S"
 compile() { # OUT KERNEL.tile
-  "$tilevm" as -g "$2" -o "$work/kernel.tbc"
-  "$zig" cc -target x86_64-windows-gnu -std=c11 -O2 -Wall -I"$work/site/tilevm/_native/include" -DKERNEL_TBC="\"$work/kernel.tbc\"" \
+  # A name of its own: zig keeps objects by the text of embed.S, not by the file that it includes.
+  local kernel=$1.tbc
+  "$tilevm" as -g "$2" -o "$kernel"
+  "$zig" cc -target x86_64-windows-gnu -std=c11 -O2 -Wall -I"$work/site/tilevm/_native/include" -DKERNEL_TBC="\"$kernel\"" \
     examples/app/app.c "$work/embed.S" "$work/site/tilevm/_native/lib/tilevm.lib" -o "$1"
 }
 
