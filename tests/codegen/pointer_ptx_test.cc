@@ -77,6 +77,44 @@ TEST(PointerPtx, RowsOfMatricesMoveBySixteenBytes) {
   EXPECT_LE(Count(c.ptx, "setp."), 5);
 }
 
+// Columns of 128 are loaded by eight bytes, and stored as rows of four: threads exchange them and store eight bytes, too. Rows of two are four
+// bytes, as two elements of two; those stay where they are.
+TEST(PointerPtx, PartsOfWordsAreJoinedBeforeTheyAreStored) {
+  const std::string text = R"(
+entry @turn(%x: tile<ptr<bf16>>, %y: tile<ptr<bf16>>) {
+  %x.a = assume div_by<16>, %x
+  %y.a = assume div_by<16>, %y
+  %rows = iota -> tile<128xi32>
+  %row.1 = reshape %rows -> tile<128x1xi32>
+  %row = broadcast %row.1 -> tile<128xNxi32>
+  %columns = iota -> tile<Nxi32>
+  %column.1 = reshape %columns -> tile<1xNxi32>
+  %column = broadcast %column.1 -> tile<128xNxi32>
+  %n = constant <i32: N> : tile<128xNxi32>
+  %m = constant <i32: 128> : tile<128xNxi32>
+  %down = muli %column, %m
+  %from = addi %down, %row
+  %along = muli %row, %n
+  %to = addi %along, %column
+  %x.1 = reshape %x.a -> tile<1x1xptr<bf16>>
+  %x.n = broadcast %x.1 -> tile<128xNxptr<bf16>>
+  %x.p = offset %x.n, %from
+  %y.1 = reshape %y.a -> tile<1x1xptr<bf16>>
+  %y.n = broadcast %y.1 -> tile<128xNxptr<bf16>>
+  %y.p = offset %y.n, %to
+  %v, %t = load_ptr_tko weak %x.p
+  store_ptr_tko weak %y.p, %v
+  return
+}
+)";
+  const CompiledText four = Compiled90(absl::StrReplaceAll(text, {{"N", "4"}}));
+  EXPECT_EQ(Count(four.ptx, "ld.global.v2.b32"), 1);
+  EXPECT_EQ(Count(four.ptx, "st.global"), 1);
+  EXPECT_EQ(Count(four.ptx, "st.global.v2.b32"), 1);
+  const CompiledText two = Compiled90(absl::StrReplaceAll(text, {{"N", "2"}}));
+  EXPECT_EQ(Count(two.ptx, "bar.sync"), 0);
+}
+
 // What is known to be equal for the neighbours in a vector is compared once for all of them, whoever uses it.
 TEST(PointerPtx, AMaskOfVectorsIsComparedOncePerVector) {
   const std::string masked = absl::StrReplaceAll(

@@ -66,7 +66,10 @@ class LayoutRules {
   void NoteScales(const ir::Op& mma);
   // What pointers and masks are computed from, where nobody decided yet: so that nothing is computed in two layouts.
   void SetInferredBehind(const ir::Value* v, const Layout* layout);
-  // Whether threads that store this way write whole words and sectors.
+  // Bits side by side along the dimension among the elements that these bases of a layout give.
+  static int64_t RunAlong(const Layout& own, const Masks& bases, int dim, int bits);
+  // Whether threads that store this way write whole words; and sectors.
+  static bool StoresWords(const Layout& own, int dim, int bits);
   bool StoresWell(const ir::Op& store, const Layout& own, int dim, int bits) const;
   // What threads exchange elements through lies beside stages that are in use (SharedAccount).
   bool IsBesideRings(const ir::Op& op) const;
