@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "tests/codegen/ptx_testing.h"
 
@@ -88,6 +89,40 @@ TEST(ExchangePtx, PairsStayInTheirThreads) {
     EXPECT_EQ(Count(c.ptx, kBarrier), 0) << sm;
     EXPECT_EQ(AssemblerErrors(c, sm), "") << sm;
   }
+}
+
+// Sixteen warps have parts of 64 columns, of which a thread needs many: each sum is made once, behind a barrier of its own. Of a few results each
+// thread reads all parts.
+TEST(ExchangePtx, SumsOfManyPartsAreMadeOnce) {
+  const auto sums = [](int rows, int columns) {
+    return CompileText(absl::StrReplaceAll(R"(entry @k(%in: tile<ptr<f32>>, %out: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %t = make_tensor_view %in, shape = [R, C], strides = [C, 1] : tensor_view<RxCxf32, strides=[C,1]>
+  %v = make_partition_view %t : partition_view<tile=(RxC), tensor_view<RxCxf32, strides=[C,1]>>
+  %x, %token = load_view_tko weak %v[%zero, %zero] -> tile<RxCxf32>, token
+  %s = reduce %x dim=0 identities=[0.0 : f32] : tile<RxCxf32> -> tile<Cxf32>
+  (%e: tile<f32>, %a: tile<f32>) {
+    %n = addf %e, %a
+    yield %n
+  }
+  %sr = reshape %s -> tile<1xCxf32>
+  %sn = broadcast %sr -> tile<RxCxf32>
+  %y = subf %x, %sn
+  %ot = make_tensor_view %out, shape = [R, C], strides = [C, 1] : tensor_view<RxCxf32, strides=[C,1]>
+  %ov = make_partition_view %ot : partition_view<tile=(RxC), tensor_view<RxCxf32, strides=[C,1]>>
+  store_view_tko weak %y, %ov[%zero, %zero] -> token
+  return
+}
+)",
+                                           {{"R", absl::StrCat(rows)}, {"C", absl::StrCat(columns)}}),
+                       90);
+  };
+  const CompiledText many = sums(256, 64);
+  ASSERT_EQ(many.error, "");
+  EXPECT_EQ(Count(many.ptx, kBarrier), 2);
+  const CompiledText few = sums(256, 8);
+  ASSERT_EQ(few.error, "");
+  EXPECT_EQ(Count(few.ptx, kBarrier), 1);
 }
 
 }  // namespace

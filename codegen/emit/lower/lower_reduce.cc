@@ -15,6 +15,7 @@
 #include "codegen/emit/context/exchange_part.h"
 #include "codegen/emit/elementwise/pairs.h"
 #include "codegen/emit/lower/integer_max.h"
+#include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/integer_max.h"
 #include "codegen/target/decisions.h"
@@ -178,9 +179,41 @@ class Work {
       }
     });
   }
-  std::vector<std::vector<Tuple>> ReadParts(const Layout& result, llvm::Value* base) {
-    std::vector<std::vector<Tuple>> all(static_cast<size_t>(parts()));
-    for (int p = 0; p < parts(); ++p) {
+  // Whether each result is combined once, by one thread, and then read by all that need it. Else each thread reads the parts of all results that it
+  // needs: of 128 columns of 128 x 128, spread over 16 warps, 256 words.
+  bool CombinesOnce(const Layout& result) const {
+    const int64_t own = std::max<int64_t>(1, result.elements() / (32 * e_.num_warps()));
+    const int64_t needed = Needed();
+    return n_ * (parts() * (needed - own) - needed) >= kWorthCombining;
+  }
+  // Each result in the place of its first part, which no other thread reads. A barrier comes before and behind it.
+  void CombineParts(const Layout& result, llvm::Value* base) {
+    auto& b = e_.b();
+    const int64_t threads = 32 * e_.num_warps();
+    for (int64_t first = 0; first < result.elements(); first += threads) {
+      llvm::Value* element = b.CreateAdd(e_.threads().number(), e_.I32(first));
+      e_.When(result.elements() < threads ? b.CreateICmpULT(element, e_.I32(result.elements())) : nullptr, [&] {
+        std::vector<Tuple> row;
+        for (int p = 0; p < parts(); ++p) {
+          Tuple t;
+          for (int i = 0; i < n_; ++i) {
+            llvm::Value* at = PlaceOfPart(result, base, e_.I32(p), element, i);
+            t.push_back(FromPart(result, LoadVector(e_, PartType(result, i), 1, at)[0], i));
+          }
+          row.push_back(std::move(t));
+        }
+        const Tuple combined = InTree(std::move(row));
+        for (int i = 0; i < n_; ++i) {
+          StoreVector(e_, {ToPart(result, combined[static_cast<size_t>(i)])},
+                      PlaceOfPart(result, base, e_.I32(0), element, i));
+        }
+      });
+    }
+  }
+  // The first `count` parts.
+  std::vector<std::vector<Tuple>> ReadParts(const Layout& result, llvm::Value* base, int count) {
+    std::vector<std::vector<Tuple>> all(static_cast<size_t>(count));
+    for (int p = 0; p < count; ++p) {
       for (int k = 0; k < results(); ++k) {
         Tuple t;
         for (int i = 0; i < n_; ++i) {
@@ -229,14 +262,29 @@ class Work {
     llvm::Value* base = e_.ScratchOnce(op_, PartsBytes(result));
     WriteParts(own, result, base, last_lane_only);
     e_.Barrier();
-    return ReadParts(result, base);
+    return ReadParts(result, base, parts());
   }
 
   // i1: this warp's part is p.
   llvm::Value* PartIs(int p) { return e_.b().CreateICmpEQ(PartOfWarp(), e_.I32(p)); }
 
- private:
   int parts() const { return 1 << warps().size(); }
+
+ private:
+  // Results of a thread from which something follows: where the layout changes next, some may be left out.
+  int64_t Needed() const {
+    int needed = 0;
+    for (int i = 0; i < n_; ++i) {
+      for (const ir::Use* use = op_.result(i)->uses(); use != nullptr; use = use->next) {
+        const bool converts = IsGpuOp(use->owner, GpuOpcode::kConvertLayout);
+        const ir::Value* v = converts ? use->owner->result(0) : op_.result(i);
+        needed = std::max(needed, e_.layout(v).RemoveZeroRegisters().registers());
+      }
+    }
+    return std::min(needed, results());
+  }
+  static constexpr int64_t kWorthCombining = 96;  // words that a thread need not read, for another barrier
+
   // The number of this warp's part.
   llvm::Value* PartOfWarp() {
     std::vector<uint64_t> no_lanes(5, 0), order(Log2(e_.num_warps()), 0);
@@ -267,10 +315,14 @@ class Work {
   }
   // Of operand i, for result k, of part p.
   llvm::Value* PartAt(const Layout& result, llvm::Value* base, llvm::Value* p, int k, int i) {
+    return PlaceOfPart(result, base, p, e_.threads().Element(result, k), i);
+  }
+  // The same for a number of an element.
+  llvm::Value* PlaceOfPart(const Layout& result, llvm::Value* base, llvm::Value* p, llvm::Value* element, int i) {
     auto& b = e_.b();
     uint64_t before = 0;
     for (int o = 0; o < i; ++o) before += FoldPartsBytes(parts(), result, MemoryBytes(values_[o][0]->getType()));
-    llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(result.elements())), e_.threads().Element(result, k));
+    llvm::Value* at = b.CreateAdd(b.CreateMul(p, e_.I32(result.elements())), element);
     const int bytes = MemoryBytes(PartType(result, i));
     return b.CreateGEP(b.getInt8Ty(), base,
                        b.CreateAdd(b.CreateMul(at, e_.I32(bytes)), e_.I32(static_cast<int64_t>(before))));
@@ -376,9 +428,16 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
       base = e.b().CreateConstGEP1_64(e.b().getInt8Ty(), base, r->work.PartsBytes(r->result));
     }
     e.Barrier();
+    const auto combines_once = [](const auto& r) {
+      return !r->work.warps().empty() && r->work.CombinesOnce(r->result);
+    };
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (combines_once(all[i])) all[i]->work.CombineParts(all[i]->result, at[i]);
+    }
+    if (std::any_of(all.begin(), all.end(), combines_once)) e.Barrier();
     for (size_t i = 0; i < all.size(); ++i) {
       Reduction& r = *all[i];
-      r.Join(r.work.ReadParts(r.result, at[i]));
+      r.Join(r.work.ReadParts(r.result, at[i], combines_once(all[i]) ? 1 : r.work.parts()));
     }
   }
   for (auto& r : all) {
