@@ -98,10 +98,11 @@ void SpillLess(const Compiled& compiled, Best* best) {
 
 int BlocksHeld(const Target& target, const Compiled& compiled, int registers) {
   const int all = (std::max(1, registers) + kUnit - 1) / kUnit * kUnit;
-  const int64_t shared = (int64_t{target.shared_bytes} + target.block_reserve) /
-                         (static_cast<int64_t>(compiled.shared_bytes) + target.block_reserve);
   const int threads = std::min(kThreadsAtOnce, Target::kRegisters / all) / compiled.threads;
-  return static_cast<int>(std::min<int64_t>(threads, shared));
+  // Chips before sm_80 reserve nothing for a block.
+  const int64_t each = static_cast<int64_t>(compiled.shared_bytes) + target.block_reserve;
+  if (each == 0) return threads;
+  return static_cast<int>(std::min<int64_t>(threads, (int64_t{target.shared_bytes} + target.block_reserve) / each));
 }
 
 int TolerableSpills(const Compiled& compiled) {
