@@ -20,21 +20,6 @@ constexpr Instruction kInstructions[] = {
 #include "codegen/target/scaled_mma_instructions.def"
 };
 
-// Elements along K that a scale serves.
-int64_t BlockOf(const ir::MmaScaledOp& mma) { return ShapeOfMma(mma.op()).k / mma.lhs_scale()->type().shape().back(); }
-
-// Null: there is none for these types and blocks.
-const Instruction* FindInstruction(const ir::Op& op) {
-  const auto mma = ir::As<ir::MmaScaledOp>(&op);
-  if (!mma) return nullptr;
-  for (const Instruction& i : kInstructions) {
-    if (i.element == mma->lhs()->type().elem() && i.scale == mma->lhs_scale()->type().elem() &&
-        i.block == BlockOf(*mma))
-      return &i;
-  }
-  return nullptr;
-}
-
 MmaPlan PlanOf(const Instruction& i, const ir::Op& op) {
   const MmaShape s = ShapeOfMma(op);
   const int bits = ir::MemoryBits(i.element), words = i.k * bits / 32;  // of a row
@@ -60,12 +45,12 @@ class MmaSyncScaled : public FragmentKind {
   }
   std::optional<MmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma) const override {
     if (!Takes(target, mma)) return std::nullopt;
-    MmaPlan plan = PlanOf(*FindInstruction(mma), mma);
+    MmaPlan plan = PlanOf(*FindScaledInstruction(kInstructions, mma), mma);
     ShareTile(num_warps, mma, &plan.tile);
     return plan;
   }
   std::optional<MmaPlan> Of(const ir::Op& mma, absl::Span<const int64_t> shape) const override {
-    const Instruction* i = FindInstruction(mma);
+    const Instruction* i = FindScaledInstruction(kInstructions, mma);
     if (i == nullptr || shape != absl::Span<const int64_t>({kM, kN, i->k})) return std::nullopt;
     return PlanOf(*i, mma);
   }
@@ -91,18 +76,23 @@ int ScaleOf(const ir::Op& mma, int operand) {
   return ir::MmaScaledOp::Is(&mma) && operand >= kFirstScale ? operand - kFirstScale : -1;
 }
 
+int64_t ElementsOfScale(const ir::MmaScaledOp& mma) {
+  return ShapeOfMma(mma.op()).k / mma.lhs_scale()->type().shape().back();
+}
+
+std::string NoScaledInstruction(const ir::MmaScaledOp& mma) {
+  return absl::StrCat("no instruction takes ", ir::ElemInfoOf(mma.lhs()->type().elem()).spelling, " with one ",
+                      ir::ElemInfoOf(mma.lhs_scale()->type().elem()).spelling, " for ", ElementsOfScale(mma),
+                      " elements");
+}
+
 std::string WhyNotByBlockScales(const Target& target, const ir::Op& mma) {
   if (!target.has(kBlockScaleMma)) {
     return absl::StrCat("mma.sync of ", target.arch, " takes no block scales; that of ", TargetsWith(kBlockScaleMma),
                         " does");
   }
-  const Instruction* i = FindInstruction(mma);
-  if (i == nullptr) {
-    const ir::MmaScaledOp scaled(mma);
-    return absl::StrCat("no instruction takes ", ir::ElemInfoOf(scaled.lhs()->type().elem()).spelling, " with one ",
-                        ir::ElemInfoOf(scaled.lhs_scale()->type().elem()).spelling, " for ", BlockOf(scaled),
-                        " elements");
-  }
+  const Instruction* i = FindScaledInstruction(kInstructions, mma);
+  if (i == nullptr) return NoScaledInstruction(ir::MmaScaledOp(mma));
   const MmaShape s = ShapeOfMma(mma);
   if (s.batch != 0) return "it is a batch of products";
   if (s.k < i->k) return absl::StrCat("K of its tile is ", s.k, ", and the instruction's ", i->k);

@@ -1,12 +1,12 @@
 #include "codegen/plan/mma/tcgen05_scaled.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/block_scales.h"
+#include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/mma/tcgen05_plan.h"
 #include "codegen/plan/tensor_memory.h"
 #include "codegen/target/decisions.h"
@@ -32,19 +32,6 @@ constexpr Instruction kInstructions[] = {
 constexpr int kGroupWarps = 4;
 constexpr int64_t kRows = 128, kMostN = 256, kLeastN = 32;
 
-int64_t BlockOf(const ir::MmaScaledOp& mma) { return ShapeOfMma(mma.op()).k / mma.lhs_scale()->type().shape().back(); }
-
-// Null: there is none for these types and blocks.
-const Instruction* FindInstruction(const ir::Op& op) {
-  const auto mma = ir::As<ir::MmaScaledOp>(&op);
-  if (!mma) return nullptr;
-  const auto* found = std::find_if(std::begin(kInstructions), std::end(kInstructions), [&](const Instruction& i) {
-    return i.element == mma->lhs()->type().elem() && i.scale == mma->lhs_scale()->type().elem() &&
-           i.block == BlockOf(*mma);
-  });
-  return found == std::end(kInstructions) ? nullptr : found;
-}
-
 StagedMmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const ColumnGroups& groups) {
   const MmaShape s = ShapeOfMma(mma);
   StagedMmaPlan p;
@@ -60,13 +47,8 @@ StagedMmaPlan PlanWith(const Instruction& in, const ir::Op& mma, const ColumnGro
 
 // "" if there is an instruction for its types and its tile, whatever the warps.
 std::string TypeFault(const ir::Op& mma) {
-  const Instruction* in = FindInstruction(mma);
-  if (in == nullptr) {
-    const ir::MmaScaledOp scaled(mma);
-    return absl::StrCat("no instruction takes ", ir::ElemInfoOf(scaled.lhs()->type().elem()).spelling, " with one ",
-                        ir::ElemInfoOf(scaled.lhs_scale()->type().elem()).spelling, " for ", BlockOf(scaled),
-                        " elements");
-  }
+  const Instruction* in = FindScaledInstruction(kInstructions, mma);
+  if (in == nullptr) return NoScaledInstruction(ir::MmaScaledOp(mma));
   const MmaShape s = ShapeOfMma(mma);
   if (s.batch != 0) return "it is a batch of products";
   if (s.m < kRows || s.n < kLeastN || s.k < in->k)
@@ -115,13 +97,13 @@ class Tcgen05Scaled : public StagedMmaKind {
   std::optional<StagedMmaPlan> Plan(const Target& target, int num_warps, const ir::Op& mma, const StagedTile*,
                                     const StagedTile&, bool) const override {
     if (!ir::MmaScaledOp::Is(&mma) || !WhyNotScaledInColumns(target, num_warps, mma).empty()) return std::nullopt;
-    return PlanWith(*FindInstruction(mma), mma, GroupsOf(ShapeOfMma(mma), num_warps));
+    return PlanWith(*FindScaledInstruction(kInstructions, mma), mma, GroupsOf(ShapeOfMma(mma), num_warps));
   }
   int64_t SumsApart(int, const ir::Op&) const override { return 0; }
   int PreferredWarps(const ir::Op& mma) const override { return WarpsForSums(ShapeOfMma(mma)); }
   StagedMmaPlan PlanOf(const ir::Op& mma) const override {
     const auto groups = DecisionOf<Decision::kWarpgroups>(mma).value();
-    return PlanWith(*FindInstruction(mma), mma, {groups[0], groups[1]});
+    return PlanWith(*FindScaledInstruction(kInstructions, mma), mma, {groups[0], groups[1]});
   }
   void Decide(ir::Module* module, ir::Op* mma, const StagedMmaPlan& plan) const override {
     codegen::Decide<Decision::kInstruction>(module, mma, name());
@@ -146,7 +128,7 @@ std::string Tcgen05Scaled::Fault(const ir::Op& mma, int num_warps) const {
   const auto shape = DecisionOf<Decision::kShape>(mma), groups = DecisionOf<Decision::kWarpgroups>(mma);
   if (!shape || shape->size() != 3 || !groups || groups->size() != 2) return "tcgen05 has a shape and warpgroups";
   if ((*shape)[0] != kRows || (*shape)[1] != std::min(kMostN, ShapeOfMma(mma).n) ||
-      (*shape)[2] != FindInstruction(mma)->k)
+      (*shape)[2] != FindScaledInstruction(kInstructions, mma)->k)
     return "there is no tcgen05.mma of this shape";
   if (kGroupWarps * (*groups)[0] * (*groups)[1] != num_warps)
     return absl::StrCat("its warpgroups are not ", num_warps, " warps");
@@ -170,7 +152,7 @@ std::string WhyNotScaledInColumns(const Target& target, int num_warps, const ir:
 }
 
 Tcgen05ScaledForm Tcgen05ScaledFormOf(const StagedMmaPlan& plan, const ir::Op& mma) {
-  const Instruction& in = *FindInstruction(mma);
+  const Instruction& in = *FindScaledInstruction(kInstructions, mma);
   const uint32_t n = static_cast<uint32_t>(plan.instruction_n) >> 3, m = static_cast<uint32_t>(plan.instruction_m) >> 4;
   return {absl::StrCat("tcgen05.mma.cta_group::1.kind::", in.kind, ".block_scale.block", in.block),
           in.operand << 7 | in.operand << 10 | n << 17 | (in.power_of_two ? 1u : 0u) << 23 | m << 24, in.block};
