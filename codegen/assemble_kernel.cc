@@ -23,7 +23,7 @@ constexpr char kToldBlocks[] = ".minnctapersm ";
 
 bool TellsBlocks(const std::string& ptx) { return absl::StrContains(ptx, kToldBlocks); }
 
-// Told that a multiprocessor should hold so many blocks.
+// The PTX that asks ptxas for registers such that a multiprocessor holds `blocks` blocks.
 std::string ForBlocks(const std::string& ptx, const Compiled& compiled, int blocks) {
   const std::string told = absl::StrCat(kToldBlocks, blocks);
   if (TellsBlocks(ptx)) return absl::StrReplaceAll(ptx, {{absl::StrCat(kToldBlocks, compiled.blocks), told}});
@@ -47,9 +47,10 @@ class Best {
   void Try(std::string ptx) {
     absl::StatusOr<Assembled> next = Assemble(ptx, target_.arch, options_);
     if (!next.ok()) return;
-    const bool fewer = next->spill_bytes < best_.spill_bytes;
-    const bool more_blocks = next->spill_bytes == best_.spill_bytes && Holds(next->registers) > Holds(best_.registers);
-    if (!fewer && !(more_blocks && best_.spill_bytes == 0)) return;
+    const bool none_spills = best_.spill_bytes == 0 && next->spill_bytes == 0;
+    const bool better =
+        none_spills ? Holds(next->registers) > Holds(best_.registers) : next->spill_bytes < best_.spill_bytes;
+    if (!better) return;
     best_ = *std::move(next);
     ptx_ = std::move(ptx);
   }
@@ -62,9 +63,9 @@ class Best {
   Assembled best_;
 };
 
-// Without spills, a few registers more than one block more on a multiprocessor allows. ptxas 13.0 takes some more if it is told which blocks of
-// code are rare (a softmax of 12288 f32 by 512 threads: 74, and 62 untold), and products have some where values wait for no reason (a grouped
-// product of 128 x 128: 178 for two blocks, and 168 if it is told of three).
+// Code without spills may have a few registers more than one more block on a multiprocessor allows. ptxas 13.0 takes some more where marks say
+// which blocks of code are rare (a softmax of 12288 f32 by 512 threads: 74 registers, and 62 without marks). Products have some that ptxas does
+// without if it is asked to (a grouped product of 128 x 128: 178 for two blocks, 168 for three).
 void HoldMoreBlocks(const Compiled& compiled, Best* best) {
   const int few = std::max(kUnit, best->registers() - kFewRegisters);
   const int more = best->Holds(few);

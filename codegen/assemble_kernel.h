@@ -1,8 +1,8 @@
-// What ptxas is told about a kernel besides its instructions: which blocks of code are rare, and how many thread blocks a multiprocessor should
-// hold. ptxas alone knows how many registers code takes, so where its first answer may be improved, kernels are assembled more than once:
+// Assembles a kernel by ptxas, with directives that decide its registers: marks of rare code, and the thread blocks that a multiprocessor should hold.
+// Only ptxas knows how many registers code takes. So a kernel is assembled again where its first answer may be improved:
 //
-//   * registers just above what one more thread block would need: told otherwise, it may come out below;
-//   * spills: untold of rare code, or told of fewer thread blocks, it may spill less.
+//   * its registers are just above what one more thread block needs: other directives may bring them below;
+//   * it spills: without marks of rare code, or for fewer thread blocks, it may spill less.
 //
 // Better is what spills fewer bytes; of code without spills, what lets a multiprocessor hold more thread blocks.
 //
@@ -23,7 +23,7 @@ namespace tile::codegen {
 absl::StatusOr<Assembled> AssembleKernel(Assembly& assembly, const Compiled& compiled, const Target& target,
                                          const AssembleOptions& options);
 
-// Thread blocks that a multiprocessor holds of the kernel, if each thread has so many registers.
+// Thread blocks of the kernel that a multiprocessor holds, if each thread has `registers` registers.
 int BlocksHeld(const Target& target, const Compiled& compiled, int registers);
 
 // Bytes that a thread may spill before ways are tried that cost something else.

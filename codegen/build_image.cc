@@ -272,8 +272,8 @@ bool SpillsLess(const BuiltImage& half, const BuiltImage& built) {
 // A block that is alone on its multiprocessor leaves it idle where all its threads wait, for loads or for each other. Two blocks of half the warps
 // wait at different times (H200, silu of 8192 x 4096 bf16 and its quantisation by blocks of 128 x 128: 111 us with 16 warps, 74 with 8).
 bool IsAloneOnMultiprocessor(const BuiltImage& built, const ir::Function& function, const Target& target) {
-  return !built.compiled.multiplies && built.assembled.spill_bytes == 0 && !RowWorkOf(function, false).walks &&
-         BlocksHeld(target, built.compiled, built.assembled.registers) == 1;
+  return !built.compiled.multiplies && built.assembled.spill_bytes == 0 &&
+         BlocksHeld(target, built.compiled, built.assembled.registers) == 1 && !RowWorkOf(function, false).walks;
 }
 
 bool SharesMultiprocessor(const BuiltImage& half, const BuiltImage& built, const Target& target) {

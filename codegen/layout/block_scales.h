@@ -33,7 +33,7 @@ MmaScalePlace PlaceOfMmaScale(Operand operand, int64_t blocks, int i, int64_t bl
 
 inline constexpr int64_t kScalePieceRows = 128, kScalePieceBlocks = 4, kScalePieceBytes = 512, kScaleRowBytes = 16;
 
-// How many pieces so many scales are, and along rows.
+// Pieces that hold rows x `blocks` scales, and those along the rows alone.
 int64_t ScalePieces(int64_t rows, int64_t blocks);
 int64_t ScalePiecesOfRows(int64_t rows);
 // From the number of a scale in its tile of rows x `blocks` to its byte; both are powers of two.

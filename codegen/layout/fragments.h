@@ -43,7 +43,8 @@ struct MmaTile {
   // The tile is so many of M / pieces_m × N / pieces_n one after another, each spread over all warps, which it is large enough for. They are
   // the highest bits of the registers' numbers.
   int pieces_m = 1, pieces_n = 1;
-  // Products of a batch, dimension 0 of operands and result, spread over so many times warps_m * warps_n warps; 0: there is no such dimension.
+  // Products of a batch, which is dimension 0 of operands and result; 0: there is no such dimension. They are spread over warps_batch groups of
+  // warps_m * warps_n warps.
   // A warp's products are one after another: they are the highest bits of the registers' numbers, as groups are of the warps'.
   int64_t batch = 0;
   int warps_batch = 1;

@@ -271,7 +271,7 @@ class Work {
   int parts() const { return 1 << warps().size(); }
 
  private:
-  // Results of a thread from which something follows: where the layout changes next, some may be left out.
+  // Results of a thread that something uses. A change of layout may leave some out.
   int64_t Needed() const {
     int needed = 0;
     for (int i = 0; i < n_; ++i) {
@@ -428,16 +428,19 @@ void LowerReduce(Emitter& e, const ir::Op& op) {
       base = e.b().CreateConstGEP1_64(e.b().getInt8Ty(), base, r->work.PartsBytes(r->result));
     }
     e.Barrier();
-    const auto combines_once = [](const auto& r) {
-      return !r->work.warps().empty() && r->work.CombinesOnce(r->result);
-    };
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (combines_once(all[i])) all[i]->work.CombineParts(all[i]->result, at[i]);
-    }
-    if (std::any_of(all.begin(), all.end(), combines_once)) e.Barrier();
+    std::vector<int> left;  // parts that each thread reads
+    bool combined = false;
     for (size_t i = 0; i < all.size(); ++i) {
       Reduction& r = *all[i];
-      r.Join(r.work.ReadParts(r.result, at[i], combines_once(all[i]) ? 1 : r.work.parts()));
+      const bool once = r.work.CombinesOnce(r.result);
+      if (once) r.work.CombineParts(r.result, at[i]);
+      left.push_back(once ? 1 : r.work.parts());
+      combined = combined || once;
+    }
+    if (combined) e.Barrier();
+    for (size_t i = 0; i < all.size(); ++i) {
+      Reduction& r = *all[i];
+      r.Join(r.work.ReadParts(r.result, at[i], left[i]));
     }
   }
   for (auto& r : all) {

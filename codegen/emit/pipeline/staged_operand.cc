@@ -15,7 +15,7 @@ namespace tile::codegen {
 
 namespace {
 
-// The accesses of registers of this layout, of so many bytes each: which registers, neighbours in memory, and where the first one lies.
+// The accesses of registers of this layout, of `bytes` bytes each. An access has registers that are neighbours in memory, and the place of the first.
 template <class Fn>
 void ForEachVector(Emitter& e, const Layout& layout, int bytes, const SharedMap& map, llvm::Value* memory, Fn access) {
   const Layout in_shared = Compose(map.index, layout);
@@ -28,10 +28,6 @@ void ForEachVector(Emitter& e, const Layout& layout, int bytes, const SharedMap&
   }
 }
 
-}  // namespace
-
-namespace {
-
 void StoreAll(Emitter& e, const Registers& all, const Layout& layout, const SharedMap& map, llvm::Value* memory) {
   ForEachVector(e, layout, MemoryBytes(all[0]->getType()), map, memory,
                 [&](absl::Span<const int> registers, llvm::Value* at) {
@@ -41,7 +37,7 @@ void StoreAll(Emitter& e, const Registers& all, const Layout& layout, const Shar
                 });
 }
 
-// Of 4 bits: a thread has two neighbours, which are a byte.
+// An operand of 4 bits: two neighbours of a thread are a byte.
 void StorePairs(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory) {
   const std::optional<Layout> pairs =
       OfPairs(e.layout(v), Mask{1} << e.layout(v).dim_shift(tile.k_major == tile.lhs ? 1 : 0));

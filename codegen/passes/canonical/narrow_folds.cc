@@ -25,8 +25,6 @@ using ir::ops::Values;
 
 constexpr int kMostSteps = 16;  // between widening and reduction
 
-bool IsNarrow(Elem e) { return e == Elem::kF16 || e == Elem::kBF16; }
-
 // The reduction gives one of its elements, whichever type they have.
 bool TakesAnElement(const Op& op) {
   if (!ir::ReduceOp::Is(&op) || op.num_operands() != 1 || op.operand(0)->type().elem() != Elem::kF32) return false;
@@ -48,8 +46,9 @@ class Chain {
     if (def == nullptr) return false;
     if (std::find(ops_.begin(), ops_.end(), def) != ops_.end()) return true;
     if (ir::FToFOp::Is(def)) {
-      const Elem from = def->operand(0)->type().elem();
-      if (!IsNarrow(from) || (elem_ && *elem_ != from)) return false;
+      const ir::Type narrow = def->operand(0)->type();
+      const Elem from = narrow.elem();
+      if (!IsNarrowFloat(narrow) || (elem_ && *elem_ != from)) return false;
       elem_ = from;
     } else if (const auto choice = ir::As<ir::SelectOp>(def)) {
       if (!FollowOrConstant(choice->val_if_true()) || !FollowOrConstant(choice->val_if_false())) return false;
