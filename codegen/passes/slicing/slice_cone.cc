@@ -136,6 +136,9 @@ std::string SliceCone::NeedOperands(const Op& op, const std::vector<int>& dims, 
       const bool fits =
           op.info()->family == ir::Family::kMma && RegistersOf(v->type()) <= kWholeOperands * scope_.limit;
       if (scope_.big->contains(v) && !fits) return absl::StrCat(op.info()->mnemonic, " needs all of a large tile");
+      // Roles read stages in the iteration of the loop that copies ahead, not in loops in it.
+      if (v->def() != nullptr && IsFetch(v->def()))
+        return absl::StrCat(op.info()->mnemonic, ": its factor is copied ahead");
       continue;
     }
     if (std::string why = Need(v, dim, depth + 1); !why.empty()) return why;
