@@ -47,15 +47,15 @@ ir::Expr Count(const Compiled& compiled, int d) {
 constexpr int kManySpills = 1024;  // bytes of a thread
 
 // Memory traffic that the source does not show.
-void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const Target& target, const Trace& trace,
-                  const std::string& largest_tile) {
-  if (built.assembled.spill_bytes <= kManySpills || !trace.on_warning) return;
+void WarnOfSpills(const BuiltImage& built, const ir::Function& function, const CompileOptions& options) {
+  if (built.assembled.spill_bytes <= kManySpills || options.trace == nullptr || !options.trace->on_warning) return;
+  const std::string& largest_tile = built.largest_tile;
   const size_t what = largest_tile.rfind(": ");
   const bool known = what != std::string::npos;
   const ir::Module& module = *function.module();
-  trace.on_warning(absl::StrCat(
+  options.trace->on_warning(absl::StrCat(
       known ? largest_tile.substr(0, what) : module.Where(function.loc, function.pos), ": warning[codegen.spill]: @",
-      function.name, " for ", target.arch, ": each thread spills ", built.assembled.spill_bytes,
+      function.name, " for ", options.target->arch, ": each thread spills ", built.assembled.spill_bytes,
       " bytes of registers to memory",
       known ? absl::StrCat("; the largest tile that is worked on at once is that of ", largest_tile.substr(what + 2))
             : "",
@@ -156,7 +156,7 @@ absl::StatusOr<BuiltImage> Finish(const ir::Module& module, const ir::Function& 
     if (!assembled.ok()) return assembled.status();
     built.assembled = *std::move(assembled);
     built.payload = std::make_unique<std::string>(std::move(built.assembled.cubin));
-    if (options.trace != nullptr) WarnOfSpills(built, function, *options.target, *options.trace, begun.largest_tile);
+    built.largest_tile = begun.largest_tile;
   } else {
     built.payload = std::make_unique<std::string>(built.compiled.ptx);
   }
@@ -311,6 +311,14 @@ BuiltImage WithBestWarps(const ir::Module& module, const ir::Function& function,
   return *std::move(half);
 }
 
+// What is kept of all attempts is warned of.
+BuiltImage Final(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                 ir::ImageKind kind, BuiltImage built) {
+  BuiltImage best = WithBestWarps(module, function, options, kind, std::move(built));
+  WarnOfSpills(best, function, options);
+  return best;
+}
+
 // A row of the table that should compile and does not: launches are slower than they could be.
 void WarnOfVariant(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                    const Variant& variant, const absl::Status& why) {
@@ -375,9 +383,10 @@ std::vector<const Variant*> ByPlace() {
 absl::StatusOr<BuiltImage> BuildImage(const ir::Module& module, const ir::Function& function,
                                       const CompileOptions& options, ir::ImageKind kind) {
   absl::StatusOr<BuiltImage> built = BuildOne(module, function, options, kind);
-  if (absl::IsResourceExhausted(built.status())) return BuildWithoutAsyncMma(module, function, options, built.status());
+  if (absl::IsResourceExhausted(built.status()))
+    built = BuildWithoutAsyncMma(module, function, options, built.status());
   if (!built.ok()) return built;
-  return WithBestWarps(module, function, options, kind, *std::move(built));
+  return Final(module, function, options, kind, *std::move(built));
 }
 
 absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, const ir::Function& function,
@@ -401,7 +410,7 @@ absl::StatusOr<std::vector<BuiltImage>> BuildImages(const ir::Module& module, co
     if (!built.ok()) return built.status();
     CompileOptions of_variant = options;
     of_variant.permissions = v->permissions;
-    built = WithBestWarps(module, function, of_variant, kind, *std::move(built));
+    built = Final(module, function, of_variant, kind, *std::move(built));
     if (v->most_spills >= 0 && built->assembled.spill_bytes > v->most_spills) continue;
     const bool own_grid = built->compiled.joined[0] * built->compiled.joined[1] * built->compiled.parts == 1;
     v->require(built->compiled, options.joining, &built->image);

@@ -23,7 +23,8 @@ struct BuiltImage {
   ir::Image image;
   std::unique_ptr<std::string> payload;  // cubin or PTX
   Compiled compiled;
-  Assembled assembled;  // of a cubin
+  Assembled assembled;       // of a cubin
+  std::string largest_tile;  // Trace::largest_tile
 };
 
 // One image: the general one, or with options.descriptors the fastest.
