@@ -33,10 +33,14 @@ bool Repeats(const Op* op) {
   return false;
 }
 
-bool TakesRegisters(const Op* op) { return RuleOf(*op).registers == RegisterRule::kOwn && !Repeats(op); }
+bool TakesRegisters(const Op* op) {
+  return RuleOf(*op).registers == RegisterRule::kOwn && !IsModifier(*op) && !Repeats(op);
+}
 
 // The result is made of the operand's registers, or of as many.
-bool TakesSource(const Op* op) { return RuleOf(*op).registers == RegisterRule::kSource || Repeats(op); }
+bool TakesSource(const Op* op) {
+  return RuleOf(*op).registers == RegisterRule::kSource || IsModifier(*op) || Repeats(op);
+}
 
 class Liveness {
  public:
@@ -208,6 +212,8 @@ class Liveness {
 };
 
 }  // namespace
+
+bool IsModifier(const ir::Op& op) { return op.opcode() == ir::Opcode::kAbsf || op.opcode() == ir::Opcode::kNegf; }
 
 int64_t RegistersOf(ir::Type t) {
   return t.is_tile() && t.rank() > 0 ? t.num_elements() * std::max(1, ir::StorageBytes(t.elem()) / 4) : 0;

@@ -44,6 +44,9 @@ struct LargestTile {
 };
 LargestTile FindLargestTile(const ir::Function& function);
 
+// Instructions take the absolute value or the negative of an operand: the result needs no registers of its own.
+bool IsModifier(const ir::Op& op);
+
 // 32-bit registers that a tile takes over all threads; 0 for scalars and for what is no tile.
 int64_t RegistersOf(ir::Type t);
 

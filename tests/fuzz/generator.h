@@ -121,13 +121,16 @@ class Generator {
   Val Spread(const Val& x, const Shape& shape);  // a scalar, or a tile with a dimension of size 1
 
   // The parts of a program (random_program.cc).
-  bool Widens() const { return options_.seed >= kWidenedSeeds; }
-  bool MultipliesBehind() const { return options_.seed >= kBehindSeeds && !Widens(); }
+  bool Widens() const { return options_.seed >= kWidenedSeeds && options_.seed < kNormalisedSeeds; }
+  bool Normalises() const { return options_.seed >= kNormalisedSeeds; }
+  bool MultipliesBehind() const { return options_.seed >= kBehindSeeds && options_.seed < kWidenedSeeds; }
   bool Casts() const { return options_.seed >= kCastSeeds && options_.seed < kBehindSeeds; }
   bool Repeats() const { return options_.seed >= kRepeatedSeeds && options_.seed < kCastSeeds; }
   bool OfScaled() const { return options_.seed >= kScaledSeeds && options_.seed < kRepeatedSeeds; }
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
-  bool OfLoops() const { return options_.seed >= kLoopSeeds && !Carries() && !Repeats() && !Widens(); }
+  bool OfLoops() const {
+    return options_.seed >= kLoopSeeds && options_.seed < kWidenedSeeds && !Carries() && !Repeats();
+  }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();
   void ChooseElementsOfLoops();
@@ -231,6 +234,9 @@ class Generator {
   std::vector<Val> Carried(int most);
   // Loops that carry large tiles (random_carried.cc).
   void StepCarried();
+  // Of a tile of floats.
+  Val Normalised(const Val& x, int64_t dim);
+  void StepNormalised();
   Val Joined(const Val& carried, const Val& x);
 
   friend class ProductLoop;  // a step of its own

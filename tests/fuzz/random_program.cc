@@ -361,10 +361,13 @@ size_t Generator::EmitSteps() {
   const bool products = OfProducts();
   Add({block_});
   for (const auto& [param, value] : scalars_) Add({param});
-  int wanted = static_cast<int>(OfLoops() ? r_.Of({1, 1, 2, 3}) : products || Carries() ? r_.In(1, 6) : r_.In(4, 24));
+  int wanted = static_cast<int>(OfLoops()                               ? r_.Of({1, 1, 2, 3})
+                                : products || Carries() || Normalises() ? r_.In(1, 6)
+                                                                        : r_.In(4, 24));
   for (int i = 0; i < (OfLoops() ? 1 : 3); ++i) StepLoad();
   for (int64_t i = Carries() ? r_.In(1, 2) : 0; i > 0; --i) StepCarried();
   for (int i = 0; Widens() && i < 2; ++i) StepReduce();
+  if (Normalises()) StepNormalised();
   for (int64_t i = OfLoops() || Carries() ? 0 : products ? r_.In(1, 3) : multiplies_; i > 0; --i) StepProductLoop();
   size_t last = 0;
   while (out_.steps < wanted && (options_.steps < 0 || out_.steps < options_.steps)) {

@@ -53,6 +53,9 @@ inline constexpr uint64_t kCastSeeds = 10000000;
 inline constexpr uint64_t kBehindSeeds = 11000000;
 // From this seed on programs are of any kind again, and most rows that they reduce were widened from 16 bits.
 inline constexpr uint64_t kWidenedSeeds = 12000000;
+// From this seed on programs begin with products of large tiles that are divided by their largest elements, by rows or columns
+// (tests/fuzz/random_normalised.cc).
+inline constexpr uint64_t kNormalisedSeeds = 13000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

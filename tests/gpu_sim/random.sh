@@ -3,7 +3,8 @@
 #   random.sh FIRST LAST [--sm=80,90] [--jobs=N] [--out=FOLDER] [OPTIONS OF gpu_check…]
 # Seeds from 1000000 on are single products, from 3000000, 4000000, 5000000 and 6000000 on loops of several products, from 7000000 on loops that
 # carry large tiles (with --warps=1 they are done in slices), from 8000000 on products with block scales, from 9000000 on anything
-# with repeated addresses, from 12000000 on with rows that were widened, others anything (tests/fuzz/random_program.h).
+# with repeated addresses, from 12000000 on with rows that were widened, from 13000000 on with large tiles
+# that are divided by maxima of their rows or columns (with --warps=1 they exceed the registers), others anything (tests/fuzz/random_program.h).
 # Prints a line for each program that fails, the seeds of all that do, and `N programs, N failed, N refused`; a program counts once for each
 # GPU. Programs that fail are written to FOLDER (the current one if none is given). Exit code 1 if one failed.
 # Runs what bazel built or, in a bundle (bundle.sh), what lies beside it.

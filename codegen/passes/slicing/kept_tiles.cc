@@ -73,7 +73,7 @@ class Kept {
     while (from->def() != nullptr && from->def()->num_operands() > 0) {
       const Op& def = *from->def();
       const RegisterRule rule = RuleOf(def).registers;
-      if (rule == RegisterRule::kSource || rule == RegisterRule::kRepeat) {
+      if (rule == RegisterRule::kSource || rule == RegisterRule::kRepeat || IsModifier(def)) {
         v = from = def.operand(0);
         continue;
       }

@@ -678,7 +678,7 @@ bool StaysWhole(const SliceOptions& options, ir::Module* module, ir::Function* f
 int Slice(const SliceOptions& options, ir::Module* module, ir::Function* function, Trace* trace) {
   DropUnusedLoads(options.limit, module, function);
   if (StaysWhole(options, module, function, trace)) return 0;
-  TileSpiller keeper({options.limit, options.shared_bytes}, module, function, trace);
+  TileSpiller keeper({options.limit, options.carried, options.shared_bytes}, module, function, trace);
   keeper.Prepare();
   std::vector<Op*> blocked, ignored;
   int loops = SliceBlocks(options, module, function, trace, &blocked);

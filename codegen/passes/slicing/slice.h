@@ -57,8 +57,8 @@ struct SliceOptions {
   int64_t limit = 0;  // tiles of more registers of 32 bits, over all threads, are sliced
   int64_t slice = 0;  // registers of a slice, at most; all that are held at once may take twice as many. A power of two
   int64_t shared_bytes = 0;  // shared memory that tiles may be kept in; the workspace comes next
-  int64_t carried =
-      0;  // a `for` that carries and loads more in an iteration is done for each slice (slice_nest.h); 0: none is
+  // Registers of all threads for tiles. A `for` that carries and loads more in an iteration is done for each slice (slice_nest.h); 0: none is.
+  int64_t carried = 0;
   int64_t walk = INT64_MAX;  // the limit of tiles that a loop goes over, if it can do all it does with one in slices
   bool keeps_rows =
       false;  // large rows may stay whole: accesses are wide. Element by element, addresses and conditions take the registers

@@ -10,6 +10,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/slice_dims.h"
 #include "codegen/analysis/tile_value.h"
+#include "codegen/passes/slicing/kept_tiles.h"
 #include "codegen/passes/slicing/slice_cone.h"
 #include "ir/op_views.h"
 #include "ir/passes/rewrite.h"
@@ -103,7 +104,9 @@ bool TileSpiller::Prepare() {
 }
 
 bool TileSpiller::KeepBlocked(absl::Span<Op* const> loads) {
-  if (loads.empty() || MostLiveData(*function_).words <= options_.limit * 3 / 2) return false;
+  if (loads.empty()) return false;
+  const int64_t live = MostLiveData(*function_).words;
+  if (std::min(live, KeptWords(*function_->body()).value_or(live)) <= options_.registers) return false;
   bool changed = false;
   for (Op* load : loads) {
     Value* v = load->result(0);

@@ -34,6 +34,7 @@ namespace tile::codegen {
 
 struct KeepOptions {
   int64_t limit = 0;         // tiles of more registers of 32 bits, over all threads, are too large
+  int64_t registers = 0;     // that all threads have for tiles: what fits is not kept elsewhere
   int64_t shared_bytes = 0;  // of shared memory that may be taken
 };
 
