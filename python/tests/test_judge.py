@@ -396,6 +396,23 @@ def test_rounding_to_one_side_is_seen():
 
 
 @needs_torch
+def test_values_at_one_place_between_two_numbers():
+    """Rounded to nearest, all of them go to one side."""
+    import torch
+
+    wide = torch.full((300,), 1 / 15, dtype=torch.float64)  # 0.28 of the way from one float16 to the next
+    half = wide.to(torch.float16)
+    step = 2.0 ** -14
+    nearest = float((half.double() - wide).mean()) / step
+    assert 0.2 < abs(nearest) < 0.5
+    native = numpy.where(numpy.arange(300) < 300 * (1 - abs(nearest)), half.double().numpy(), half.double().numpy() - numpy.sign(nearest) * step)
+    result = _reference.Result("float16", wide.numpy(), numpy.full(300, step), native, numpy.zeros(300))
+    assert _compare.compare([half], [result]) is None
+    other = (half.double() - numpy.sign(nearest) * step).to(torch.float16)
+    assert _compare.compare([other], [result]).code == "judge.rounding"
+
+
+@needs_torch
 @pytest.mark.parametrize("old, new, codes", [
     ("", "", ["right"]),
     (', other=float("-inf"))', ")", ["vm.uninitialized"]),

@@ -152,8 +152,10 @@ def _bias(number: int, got: "Numbers", want: "Result") -> "Optional[Difference]"
     sign = numpy.sign(want.want[usable])
     error = (got[usable] - want.want[usable]) * sign / unit[usable]
     own = (want.native[usable] - want.want[usable]) * sign / unit[usable]
-    mean, mean_own = float(error.mean()), float(own.mean())
-    if abs(mean) < _BIAS or abs(mean_own) > _BIAS / 2:
+    nearest = (numpy.rint(want.want[usable] / unit[usable]) - want.want[usable] / unit[usable]) * sign
+    mean, mean_own, mean_nearest = float(error.mean()), float(own.mean()), float(nearest.mean())
+    # Values that share a place between two numbers of the type, as those of a softmax of nearly equal ones, go to one side when rounded to nearest, too.
+    if min(abs(mean), abs(mean - mean_nearest)) < _BIAS or abs(mean_own) > _BIAS / 2:
         return None
     count = int(usable.sum())
     return Difference("judge.rounding", f"errors of result {number} go to one side: {mean:+.2f} last digits of {want.dtype} in the mean of {count} elements, "
