@@ -146,6 +146,7 @@ struct CpuWork {
   std::shared_ptr<CpuCode> code;
   vm::Launch launch;
   std::function<void(const Report&)> warn;
+  std::function<void(const Coverage&)> cover;
   RunCounts* counts = nullptr;
   std::shared_ptr<const void> keeps;
 };
@@ -167,6 +168,7 @@ class CpuLaunch : public PreparedLaunch {
       if (work->warn) {
         for (const Report& r : outcome.warnings) work->warn(r);
       }
+      for (const Coverage& c : outcome.coverage) work->cover(c);
       return outcome.reports.empty() ? outcome.status : ReportStatus(outcome.reports);
     });
   }
@@ -202,6 +204,7 @@ class CpuKernel : public LoadedKernel {
     launch.blocks_done = spec.options.blocks_done;
     launch.unspecified = spec.options.unspecified;
     launch.any_array = spec.options.any_array;
+    launch.coverage = spec.options.cover != nullptr;
     if (!spec.options.order.empty()) {
       absl::StatusOr<vm::StartOrder> order = vm::ParseStartOrder(spec.options.order);
       if (!order.ok()) {
@@ -215,7 +218,8 @@ class CpuKernel : public LoadedKernel {
     launch.written = std::move(spec.written);
     launch.pointers = std::move(spec.pointers);
     return std::make_shared<CpuLaunch>(CpuWork{device_, code_, std::move(launch), std::move(spec.options.warn),
-                                               spec.options.counts, std::move(spec.keeps)});
+                                               std::move(spec.options.cover), spec.options.counts,
+                                               std::move(spec.keeps)});
   }
 
  private:

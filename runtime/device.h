@@ -30,6 +30,7 @@
 #include "ir/module.h"
 #include "runtime/program.h"
 #include "runtime/report.h"
+#include "vm/machine/coverage.h"
 #include "vm/machine/launch_types.h"
 
 namespace tile::runtime {
@@ -50,6 +51,7 @@ struct DeviceInfo {
 using vm::ArrayArgument;
 using vm::Buffer;
 using vm::CheckLevel;
+using vm::Coverage;
 using vm::PointerArgument;
 using vm::Unspecified;
 using vm::WrittenBytes;
@@ -70,6 +72,8 @@ struct RunOptions {
   std::string order;       // in which blocks start, as vm::ParseStartOrder reads it; empty: see vm::Launch
   // Receives each warning of a run when the run is over, on the thread that ran it. May be null.
   std::function<void(const Report&)> warn;
+  // The same of what was seen of the kernel's choices, of full checks. Null: nothing is looked at.
+  std::function<void(const Coverage&)> cover;
   // Counts the blocks that are done, from 0, for whoever shows progress meanwhile. May be null.
   std::atomic<int64_t>* blocks_done = nullptr;
   // Filled in when a run is over. May be null.

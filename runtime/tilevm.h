@@ -291,6 +291,22 @@ typedef int32_t (*tilevm_interrupt_fn)(void* user);
  * and lines with kernel, block, operation and fix. Called once for each operation and run, when the run is over, by the thread
  * that ran it. */
 typedef void (*tilevm_warning_fn)(void* user, const char* text);
+/* What an operation that chooses was seen to choose in a run with full checks. Texts live until the callback returns. */
+enum { TILEVM_CHOICE_BRANCH = 0, TILEVM_CHOICE_LOOP, TILEVM_CHOICE_MASK, TILEVM_CHOICE_SELECT, TILEVM_CHOICE_COMPARISON };
+enum { TILEVM_SEEN_FALSE = 1, TILEVM_SEEN_TRUE = 2, TILEVM_SEEN_SEVERAL = 4 }; /* of a loop: no round, one, several */
+typedef struct tilevm_coverage {
+  size_t struct_size;
+  int32_t choice;
+  uint32_t sides;        /* bits; 0: it did not run */
+  const char* kernel;
+  const char* where;     /* file:line:col */
+  const char* op;        /* mnemonic */
+  const char* predicate; /* of a comparison: "less_than", …; else "" */
+  /* Least and largest of a comparison's operands, and of left minus right in one element, as long as one side was seen alone;
+   * the first above the second where nothing is known. */
+  double left[2], right[2], gap[2];
+} tilevm_coverage;
+typedef void (*tilevm_coverage_fn)(void* user, const tilevm_coverage* coverage);
 /* The value of unspecified elements: outside of a tensor, or masked off, without padding. */
 enum { TILEVM_UNSPECIFIED_ZERO = 0, TILEVM_UNSPECIFIED_ONES = 1, TILEVM_UNSPECIFIED_RANDOM = 2 };
 typedef struct tilevm_launch_options {
@@ -305,6 +321,8 @@ typedef struct tilevm_launch_options {
   tilevm_warning_fn warning;     /* default: warnings are dropped. A GPU gives none */
   void* warning_user;
   int32_t any_array;             /* not 0: a pointer may reach any other memory of the launch than its array; default: an error */
+  tilevm_coverage_fn coverage;   /* called as warnings are, once for each operation that chooses; default: none is looked at */
+  void* coverage_user;
 } tilevm_launch_options;
 TILEVM_API tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options);
 

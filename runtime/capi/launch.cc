@@ -127,6 +127,24 @@ tilevm_status tilevm_launch_set_written(tilevm_launch* launch, const void* begin
 }
 TILEVM_CATCH
 
+namespace {
+
+void TellCoverage(const tile::runtime::Coverage& c, tilevm_coverage_fn tell, void* user) {
+  const tilevm_coverage said = {sizeof said,
+                                static_cast<int32_t>(c.choice),
+                                c.sides,
+                                c.kernel.c_str(),
+                                c.where.c_str(),
+                                c.op.c_str(),
+                                c.predicate.c_str(),
+                                {c.left.least, c.left.most},
+                                {c.right.least, c.right.most},
+                                {c.gap.least, c.gap.most}};
+  tell(user, &said);
+}
+
+}  // namespace
+
 tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_launch_options* options) try {
   TILEVM_NEED(launch);
   tilevm_launch_options o;
@@ -147,6 +165,11 @@ tilevm_status tilevm_launch_set_options(tilevm_launch* launch, const tilevm_laun
   if (o.order != nullptr) run.order = o.order;
   if (o.warning != nullptr) {
     run.warn = [tell = o.warning, user = o.warning_user](const ir::RunReport& r) { tell(user, r.ToString().c_str()); };
+  }
+  if (o.coverage != nullptr) {
+    run.cover = [tell = o.coverage, user = o.coverage_user](const tile::runtime::Coverage& c) {
+      TellCoverage(c, tell, user);
+    };
   }
   return Report(launch->launch->SetOptions(std::move(run)));
 }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ir/op_views.h"
 #include "vm/check/check_arrays.h"
+#include "vm/check/check_coverage.h"
 #include "vm/check/check_floats.h"
 #include "vm/check/check_memory.h"
 #include "vm/check/check_poison.h"
@@ -41,6 +43,7 @@ class FullChecker : public Checker {
         floats_(state) {
     for (const Allocation& a : state.memory.all()) memory_.Add(a);
     arrays_ = std::make_unique<Arrays>(*state.launch, memory_);
+    if (state.launch->coverage) choices_.emplace(code_);
     for (const WrittenBytes& w : state.launch->written) {
       if (Region* region = RegionOf(w)) region->SetWritten(w.address, w.bytes, w.written);
     }
@@ -84,6 +87,7 @@ class FullChecker : public Checker {
     if (!poison_.Before(b, in, note, c.shadow)) return false;
     if (!wraps_.Before(b, at, note, c.wraps)) return false;
     floats_.Before(b, at, note);
+    if (choices_) choices_->Before(b, at);
     if (note.places == nullptr || (note.role != Role::kWork && note.role != Role::kEnter)) return true;
     c.current = note.places;
     if (float_updates_[at]) SeeFloats(b, *note.places);
@@ -92,8 +96,10 @@ class FullChecker : public Checker {
   }
 
   void After(BlockState& b, const Instr* in) override {
-    const InstrNote& note = code_.notes[static_cast<size_t>(in - code_.instrs.data())];
+    const size_t at = static_cast<size_t>(in - code_.instrs.data());
+    const InstrNote& note = code_.notes[at];
     if (note.role == Role::kWork && note.places != nullptr) races_.After(note, b.checks->order);
+    if (choices_) choices_->After(b, at);
   }
 
   bool IsStrong(const BlockState&, const Instr* in) const override {
@@ -140,6 +146,8 @@ class FullChecker : public Checker {
 
   void OnAllocate(BlockState&, const Allocation& a) override { memory_.Add(a); }
   void OnFree(BlockState&, const Allocation& a) override { Drop(a); }
+
+  std::vector<Coverage> TakeCoverage() override { return choices_ ? choices_->Take() : std::vector<Coverage>{}; }
 
   void EndLaunch() override {
     for (auto& [begin, region] : memory_.regions()) {
@@ -378,6 +386,7 @@ class FullChecker : public Checker {
   Races races_;
   Results results_;
   Floats floats_;
+  std::optional<Choices> choices_;
   std::vector<bool> promises_, float_updates_, strong_;  // by instruction
   std::vector<std::unique_ptr<BlockChecks>> all_;
   std::vector<BlockChecks*> spare_;

@@ -7,10 +7,12 @@
 #define TILE_VM_MACHINE_CHECKER_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "ir/element.h"
 #include "vm/machine/code.h"
+#include "vm/machine/coverage.h"
 
 namespace tile::vm {
 
@@ -58,6 +60,8 @@ class Checker {
   // A block allocated memory, or gave it back.
   virtual void OnAllocate(BlockState& b, const Allocation& a) = 0;
   virtual void OnFree(BlockState& b, const Allocation& a) = 0;
+  // What was seen of the kernel's choices, if the launch asks for it; once.
+  virtual std::vector<Coverage> TakeCoverage() = 0;
   // All blocks have ended, none by a trap.
   virtual void EndLaunch() = 0;
   // After EndLaunch, if the blocks did not run in the linear order: compares what they left with what that order left.

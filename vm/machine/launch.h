@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "ir/run_report.h"
 #include "vm/machine/clock.h"
+#include "vm/machine/coverage.h"
 #include "vm/machine/launch_types.h"
 #include "vm/machine/start_order.h"
 
@@ -29,6 +30,7 @@ struct Launch {
   int threads = 0;         // at most; 0: all cores. Little work takes fewer
   CheckLevel check = CheckLevel::kBounds;
   Unspecified unspecified = Unspecified::kZero;
+  bool coverage = false;  // under kFull: Outcome::coverage is asked for
   // Rounds of loops that one block may make; 0: no limit. A guard against endless programs when inputs are not trusted.
   int64_t max_rounds = 0;
   uint64_t max_tile_bytes = uint64_t{8} << 30;    // memory for tiles of the blocks that run at once
@@ -59,6 +61,7 @@ struct Outcome {
   // What works as on hardware but is probably not meant: once for each operation, with its first block in linear order.
   // Of kFull some are errors instead; of kNone there are none.
   std::vector<Report> warnings;
+  std::vector<Coverage> coverage;  // of the first order, as far as it came
   int64_t blocks_run = 0;
   int orders = 1;   // in how many orders of the blocks the launch ran
   int threads = 1;  // that ran it, the caller's among them

@@ -204,6 +204,7 @@ OneRun RunOnce(const Code& code, const Launch& launch, const StartOrder& order, 
   }
   RunGrid(state, threads, checker.get());
   run.gave_up = state.gave_up.load(std::memory_order_relaxed);
+  if (checker != nullptr) run.outcome.coverage = checker->TakeCoverage();
   if (state.no_memory.load(std::memory_order_relaxed)) {
     run.outcome.status = absl::ResourceExhaustedError(absl::StrCat(
         "error[vm.out_of_memory]: no memory is left to run kernel `", ir::ReadableName(code.function->name),
@@ -255,6 +256,7 @@ Outcome RunInOrders(const Code& code, const Launch& launch) {
   Launch other = launch;
   other.print = [](absl::string_view) {};  // it is printed already
   other.blocks_done = nullptr;
+  other.coverage = false;  // what the kernel may choose is known
   other.max_tile_bytes = std::max(code.frame_bytes, std::min(launch.max_tile_bytes, kMostTileBytes));
   std::vector<Report> differing;  // of vm.order: another order may show why results differ
   for (int64_t i = 1; i < orders && outcome.reports.empty(); ++i) {

@@ -2,6 +2,7 @@
 
 #include "python/ext/core/array.h"
 #include "python/ext/core/call.h"
+#include "python/ext/core/coverage.h"
 #include "python/ext/core/device.h"
 #include "python/ext/core/error.h"
 #include "python/ext/core/interpreter.h"
@@ -31,8 +32,9 @@ static PyMethodDef functions[] = {
 static int add_hooks(PyObject* module) { return PyModule_AddFunctions(module, functions); }
 
 int add_core(PyObject* module) {
-  static int (*const parts[])(PyObject*) = {add_hooks,  add_interpreter, add_arrays,  add_translate, add_device,
-                                            add_launch, add_stream,      add_request, add_plan,      add_call};
+  static int (*const parts[])(PyObject*) = {add_hooks,  add_interpreter, add_arrays,  add_translate,
+                                            add_device, add_launch,      add_stream,  add_request,
+                                            add_plan,   add_call,        add_coverage};
   for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
     if (parts[i](module) != 0) return -1;
   }

@@ -6,6 +6,7 @@
 #include "python/ext/core/array.h"
 #include "python/ext/core/device.h"
 #include "python/ext/core/environment.h"
+#include "python/ext/core/coverage.h"
 #include "python/ext/core/error.h"
 #include "python/ext/core/interpreter.h"
 #include "python/ext/core/print.h"
@@ -64,6 +65,7 @@ static PyObject* launch_new(PyTypeObject* type, PyObject* arguments, PyObject* k
   o.any_array = asks_any_array();
   o.interrupt = ask_interrupt;
   o.warning = collect_warning;
+  o.coverage = coverage_callback();
   if (!PyArg_ParseTuple(arguments, "Oii:Launch", &kernel, &o.check, &o.threads)) return NULL;
   tilevm_kernel* k = handle_of(kernel, KernelType);
   if (k == NULL) return NULL;

@@ -6,6 +6,7 @@
 #include "python/ext/core/array.h"
 #include "python/ext/core/device.h"
 #include "python/ext/core/environment.h"
+#include "python/ext/core/coverage.h"
 #include "python/ext/core/error.h"
 #include "python/ext/core/interpreter.h"
 #include "python/ext/core/print.h"
@@ -138,6 +139,7 @@ static PyObject* plan_new(PyTypeObject* type, PyObject* arguments, PyObject* key
   p->options.any_array = asks_any_array();
   p->options.interrupt = ask_interrupt;
   p->options.warning = collect_warning;
+  p->options.coverage = coverage_callback();
   int ok = p->keep != NULL && read_roles(p, roles) == 0 && read_mades(p, made) == 0;
   if (ok && grid != Py_None) {
     p->has_grid = 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "python/ext/core/coverage.h"
 #include "python/ext/core/environment.h"
 #include "python/ext/core/error.h"
 #include "python/ext/core/interpreter.h"
@@ -82,6 +83,7 @@ static tilevm_launch* make(const Call* call, int watched) {
   options.any_array = asks_any_array();
   options.interrupt = ask;
   if (!driver.is_gpu) options.warning = collect_warning;
+  if (!driver.is_gpu) options.coverage = coverage_callback();
   tilevm_launch* launch = NULL;
   tilevm_status status = tilevm_launch_create(call->of->kernel, &launch);
   if (status == TILEVM_OK) status = tilevm_launch_set_options(launch, &options);

@@ -1,0 +1,33 @@
+// What the operations of a kernel that choose were seen to choose, for whoever looks for inputs that show more: a branch that was
+// never taken, a mask that was never false.
+#ifndef TILE_VM_MACHINE_COVERAGE_H_
+#define TILE_VM_MACHINE_COVERAGE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace tile::vm {
+
+enum class Choice : uint8_t { kBranch, kLoop, kMask, kSelect, kComparison };
+
+// Sides of a choice; a loop has kFalse where it made no round, kTrue where it made one.
+inline constexpr uint32_t kSeenFalse = 1, kSeenTrue = 2, kSeenSeveral = 4;
+
+struct Interval {
+  double least, most;
+};
+
+// Of one operation in one run.
+struct Coverage {
+  Choice choice = Choice::kBranch;
+  uint32_t sides = 0;
+  std::string kernel, where, op;  // where: file:line:col; op: mnemonic
+  // Of comparisons, as long as one side was seen alone: the predicate by its name ("" for others), both operands, and left minus right
+  // in one element. Empty intervals (least above most) where nothing is known.
+  std::string predicate;
+  Interval left = {1, 0}, right = {1, 0}, gap = {1, 0};
+};
+
+}  // namespace tile::vm
+
+#endif  // TILE_VM_MACHINE_COVERAGE_H_
