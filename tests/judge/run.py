@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much does the judge find? Seeded bugs in kernels of Triton, cuTile and tilevm.script, and how long a verdict takes.
 
-    tests/judge/run.py [--only=KERNEL,…] [--right | --bugs] [--jobs=2] [--budget=5] [--every=1] [--seconds=S] [--out=FILE.jsonl]
+    tests/judge/run.py [--only=KERNEL,…] [--right | --bugs] [--jobs=2] [--budget=5] [--every=1] [--seconds=S] [--not-steered] [--out=FILE.jsonl]
 
 It needs torch, triton, cuda-tile, tilevm.
 
@@ -108,7 +108,7 @@ def judged(args, entries):
             del entries[name]
         left = [item for item in items if item["id"] not in entries]
         begin = time.monotonic()
-        for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": not args.no_sandbox, "out": "", "shrink": 0.1}):
+        for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": not args.no_sandbox, "out": "", "shrink": 0.1, "steered": not args.not_steered}):
             entry = {**by_id[found["id"]], **found}
             entries[found["id"]] = entry
             if args.out:
@@ -129,6 +129,7 @@ def main():
     parser.add_argument("--budget", type=float, default=5.0)
     parser.add_argument("--every", type=int, default=1, help="takes every N-th program")
     parser.add_argument("--seconds", type=float, help="of the clock, after which no more verdicts are waited for")
+    parser.add_argument("--not-steered", action="store_true", help="takes the judge's planned inputs alone, whatever they did not show")
     parser.add_argument("--no-sandbox", action="store_true", help="for a machine that lets no process be shut in")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()

@@ -127,7 +127,8 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
         _server(imports, device)  # it imports while the task is loaded
         prepare(imports)
         task, reference = _task_of(item)
-        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), bounds=Bounds(sandbox=options["sandbox"], device=device))
+        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), steered=options.get("steered", True),
+                         bounds=Bounds(sandbox=options["sandbox"], device=device))
         try:
             verdict = Judge(task, path, _server(imports, device), entry, chosen, reference).run()
         except UnavailableError as error:

@@ -67,7 +67,8 @@ class Case:
             return f"the task's example {self.example}" + ("" if self.values == "normal" else f", {self.values} values")
         sizes = ", ".join(f"{name} = {number}" for name, number in self.sizes)
         layout = "" if self.layout == "contiguous" else f"layout {self.layout}" + ("" if self.only is None else f" of argument {self.only}")
-        return ", ".join(filter(None, [sizes, layout, f"{self.values} values", f"seed {self.seed}",
+        values = f"values around {self.values[3:]}" if self.values.startswith("at:") else f"{self.values} values"
+        return ", ".join(filter(None, [sizes, layout, values, f"seed {self.seed}",
                                        "one array in several places" if self.aliased else ""]))
 
 
@@ -336,8 +337,12 @@ def _scalar(item: ScalarInput, case: Case, generator: "Any") -> "Any":
     assert item.low is not None and item.high is not None
     if item.kind == "float":
         least, most = item.low.number(sizes), item.high.number(sizes)
-        return float(least + (most - least) * generator.random())
-    return int(generator.integers(item.low.at(sizes), item.high.at(sizes) + 1))
+        drawn = float(least + (most - least) * generator.random())
+        near = [number for number in _patterns.numbers_of(case.values) if least <= number <= most]
+        return float(generator.choice(near)) if near and generator.random() < 0.5 else drawn
+    low, high = item.low.at(sizes), item.high.at(sizes)
+    whole = [int(number) for number in _patterns.numbers_of(case.values) if low <= int(number) <= high]
+    return int(generator.choice(whole)) if whole and generator.random() < 0.5 else int(generator.integers(low, high + 1))
 
 
 def _array(item: ArrayInput, values: "Any", layout: str) -> "Any":

@@ -14,7 +14,7 @@ import statistics
 import time
 
 from .._errors import UnavailableError
-from . import _cases, _findings, _launches, _probes, _values
+from . import _cases, _coverage, _findings, _launches, _probes, _values
 from ._findings import Finding
 from ._model import SEED
 from ._numbers import FORMATS
@@ -41,13 +41,14 @@ _COLLISIONS = frozenset(("vm.race", "vm.duplicate_store", "vm.order"))  # of ele
 class Options:
     """`budget`: seconds of processor time for inputs, beside loading, so that a busy machine tries as many; `case_seconds`: of one call; `least`:
     inputs without which nothing is right; `shrink`: seconds for the smallest input; `probes`: whether it is asked what a second call gives, and what
-    is left when no kernel runs."""
+    is left when no kernel runs; `steered`: whether inputs follow what was never seen of the answer."""
 
     budget: float = 5.0
     case_seconds: float = 10.0
     least: int = 6
     shrink: float = 2.0
     probes: bool = True
+    steered: bool = True
     bounds: Bounds = Bounds()
 
 
@@ -68,6 +69,7 @@ class Judge:
         self._times: "List[float]" = []
         self._slow: "set[Tuple[Tuple[str, int], ...]]" = set()  # sizes that are tried no more
         self._slower: "set[Tuple[Tuple[str, int], ...]]" = set()  # … that took long once
+        self.coverage = _coverage.Coverage(self.answer)
         self.launched = 0  # cases in which a kernel ran
         self._process: "Optional[AnswerProcess]" = None
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
@@ -170,7 +172,7 @@ class Judge:
             if self.is_of_task(failed.finding, case):
                 raise Refused(f"its own kernels do the same: {failed.finding.code}") from None
             return None if failed.finding.code == "vm.order" and case.values == "extreme" else failed.finding
-        self._note(reply, expected)
+        self._note(reply, expected, case)
         found, expected = self.examined(arguments, expected, reply, case)
         if found is not None and self.is_of_task(found, case):
             raise Refused(f"its own kernels do the same: {found.code}")
@@ -197,11 +199,12 @@ class Judge:
             raise Refused("its result is random")
         return found, expected
 
-    def _note(self, reply: Reply, expected: "Expected") -> None:
+    def _note(self, reply: Reply, expected: "Expected", case: "Case") -> None:
         for name, _, constants in reply.said["launches"]:
             self.kernels[str(name)] = None
             self.constants.update(v for v in constants.values() if type(v) is int)
         self.launched += bool(reply.said["launches"])
+        self.coverage.add(reply.said["coverage"], case)
         for text in [*_findings.remarks_of(reply.said), *expected.remarks]:
             self.remark(text)
 
@@ -225,7 +228,8 @@ class Judge:
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
         self.constants.update(_cases.constants_of(text))
         tried, examples = 0, len(self.task.examples)  # … that were not tried yet: calls of the task's test, whose types may differ
-        for case in _cases.plan(self.task.schema, self.constants, len(self.task.examples)):
+        plan = _cases.plan(self.task.schema, self.constants, len(self.task.examples))
+        for case in _coverage.steered(plan, self.coverage, self.task.schema) if self.options.steered else plan:
             tried += 1
             enough = len(self.done) >= self.options.least and not examples
             if self.spent() > self.options.budget and enough or self.spent() > 4 * self.options.budget or tried > 400:
@@ -347,6 +351,7 @@ class Judge:
                           remarks=self.remarks, kernels=list(self.kernels), cases=len(self.done) + (finding is not None and case is not None),
                           refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3),
                           sandbox=self.options.bounds.sandbox, device=self.options.bounds.device)
+        verdict.coverage = self.coverage.summary() if self.coverage.points else None
         if finding is None:
             return verdict
         verdict.code, verdict.message, verdict.report = finding.code, finding.message, finding.report

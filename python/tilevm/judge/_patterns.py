@@ -12,13 +12,14 @@
     spread        elements of many magnitudes: a small constant that is added in another place
     signs         zeros of both signs
     inf, ninf, nan   where the task has such values
+    at:37.5       around numbers that the answer compares with: there, one last digit beside it, somewhat away, twice as far
     low, high, equal, rising, falling   for integers: the bounds of indices, one index often, orders
 """
 from __future__ import annotations
 
 
 from ._np import numpy
-from ._numbers import FORMATS
+from ._numbers import FORMATS, ulp
 from ._schema import ArrayInput
 
 TYPE_CHECKING = False
@@ -60,6 +61,10 @@ def fill(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape: "Tup
     if item.low is not None and item.high is not None:
         low, high = item.low.number(sizes), item.high.number(sizes)
         values = low + (high - low) * generator.random(shape)
+        if pattern.startswith("at:"):
+            values = numpy.clip(_around(pattern, item.dtype, values, generator), low, high)
+    elif pattern.startswith("at:"):
+        values = _around(pattern, item.dtype, values, generator)
     if "positive" in item.words:
         values = numpy.where(values == 0, 1.0, numpy.abs(values))
     return values
@@ -84,6 +89,9 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
         values = generator.integers(low, high + 1, count)
     if pattern == "normal" and "distinct" not in item.words and (count > 2 or count == 2 and "sorted" in item.words):
         values[0], values[-1] = high, low  # both bounds come
+    near = [int(number) + more for number in numbers_of(pattern) for more in (0, 1, -1) if low <= int(number) + more <= high]
+    if near and "distinct" not in item.words:
+        values = numpy.where(generator.random(count) < 0.25, numpy.asarray(near)[generator.integers(len(near), size=count)], values)
     if pattern == "rising" or "sorted" in item.words:
         values = numpy.sort(values)
     elif pattern == "falling":
@@ -91,6 +99,27 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
     if item.other is not None:
         values = numpy.where(generator.random(count) < 0.25, item.other, values)
     return values.reshape(shape)
+
+
+def _around(pattern: str, dtype: str, values: "Numbers", generator: "Any") -> "Numbers":
+    """A quarter of the values, and every third row as a whole, are near the numbers in the pattern's name."""
+    most = min(FORMATS[dtype].largest ** 0.5, 1e30) * (4 if dtype == "float16" else 1)
+    near = []
+    for number in numbers_of(pattern):
+        last = float(ulp(numpy.float64(number), dtype))
+        near += [number, number + last, number - last, number * 1.125, number * 0.875, number + 1, number - 1, 2 * number, -number]
+    choices = numpy.clip(near, -most, most)
+    values = numpy.where(generator.random(values.shape) < 0.25, choices[generator.integers(len(choices), size=values.shape)], values)
+    if values.ndim and values.size:
+        rows = values.reshape(-1, values.shape[-1])
+        rows[1::3] = choices[generator.integers(len(choices), size=(len(rows[1::3]), 1))]
+        values = rows.reshape(values.shape)
+    return values
+
+
+def numbers_of(pattern: str) -> "List[float]":
+    """Of values that are around numbers; none of other patterns."""
+    return [float(number) for number in pattern[3:].split(",")] if pattern.startswith("at:") else []
 
 
 def _normal(item: ArrayInput, shape: "Tuple[int, ...]", generator: "Any") -> "Numbers":

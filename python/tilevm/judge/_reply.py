@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_ELEMENTS = 1 << 28  # of an array of a result; an expanded one needs no memory in the process of the answer, and needs it here
 # A type; [form] a list of it; {str: form} a mapping; {"key": form} an object with these keys; (form, form) one of them.
 _CALL = {"launches": [[object]], "torch": {str: int}, "tf32": bool, "replaced": [str], "threads": int, "changed": [int], "copied": [int],
-         "streams": [str],
+         "streams": [str], "coverage": [[object]],
          "warnings": [{"code": str, "text": str, "file": (str, None), "line": (int, None)}],
          "unwritten": [{"result": int, "count": int, "of": int, "first": [int], "made_at": (str, None)}]}
 _ERROR = {"type": str, "text": str, "code": (str, None), "unsupported": bool, "late": bool}

@@ -19,7 +19,8 @@ EXIT_CODES = {RIGHT: 0, WRONG: 3, UNSAFE: 4, CHEATS: 6, UNDECIDED: 7}  # of the 
 class Verdict:
     """`verdict` and why: `code` (stable: "judge.…" or the VM's "vm.…"), `message`, `file` and `line` of the answer, `case` (the smallest input that
     shows it), `result`, `element`, `expected`, `got`, `bound`; `report`: the VM's own; `remarks`; `seconds` and `processor` seconds after
-    loading; `replay`: a file that `tilevm replay` repeats."""
+    loading; `coverage`: branches, loops, masks, selects and comparisons of the answer that were seen both ways, `seen` of `of`, and what was `never`
+    seen; `replay`: a file that `tilevm replay` repeats."""
 
     verdict: str
     task: str
@@ -45,6 +46,7 @@ class Verdict:
     processor: float = 0.0
     sandbox: bool = True
     device: str = "vm"
+    coverage: "Optional[Dict[str, Any]]" = None
     replay: "Optional[str]" = None
 
     @property
@@ -72,6 +74,9 @@ class Verdict:
         tried = f"{self.cases} input{'' if self.cases == 1 else 's'} in {self.seconds:.1f} s"
         lines.append(f"  {tried}" + (f", kernels {', '.join(self.kernels)}" if self.kernels else "") + ("" if self.device == "vm" else f", on {self.device}") +
                      ("" if self.sandbox else ", without sandbox"))
+        if self.verdict == RIGHT and self.coverage:
+            lines.append(f"  {self.coverage['seen']} of {self.coverage['of']} branches, loops, masks, selects and comparisons were seen both ways")
+            lines += [f"  not both ways: {text}" for text in self.coverage["never"]]
         lines += [f"  remark: {text}" for text in self.remarks]
         return "\n".join([*lines, f"  replay: tilevm replay {self.replay}"] if self.replay else lines)
 

@@ -15,7 +15,7 @@ import functools
 import hashlib
 import sys
 
-from . import _launches, _modes, _streams
+from . import _coverage, _launches, _modes, _streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class Watch:
         self.now = ""  # the kernel that runs
         self._recorder: "Optional[_launches.Recorder]" = None
         self.streams = _streams.Streams(device)
+        self.coverage = _coverage.Recorder() if device == "vm" else None
         if "triton" in sys.modules and device in ("vm", "cuda", "tilec"):  # it has no kernels for others
             self._watch_triton()
         if "cuda.tile" in sys.modules:
@@ -74,6 +75,8 @@ class Watch:
         if self._recorder is not None:
             self._recorder.folder = record
         self.streams.begin()
+        if self.coverage is not None:
+            self.coverage.begin()
         for array in arrays_in(inputs):
             self._seen.known.add(hash_of(array))
         with torch_operations(self._seen.torch) if "torch" in sys.modules else contextlib.nullcontext():
@@ -102,6 +105,8 @@ class Watch:
         before = list(map(hash_of, given))
         strange = set(before) - seen.known - {""}
         self.now = name
+        if self.coverage is not None:
+            self.coverage.launched()
         result = run()
         self.now = ""
         for one, other in zip(before, map(hash_of, given)):

@@ -160,6 +160,7 @@ class Answer:
         reply: "Dict[str, Any]" = {"ok": True, "launches": seen.launches[:64], "torch": seen.torch, "tf32": seen.tf32, "warnings": _kernel_warnings(said),
                                    "replaced": self._watch.replaced(), "threads": threading.active_count() - self._threads, "changed": changed}
         reply["streams"] = self._watch.streams.pending
+        reply["coverage"] = [] if self._watch.coverage is None else self._watch.coverage.said()
         reply["unwritten"] = [] if self._device else unwritten(result)
         reply["copied"] = [i for i, array in enumerate(_watch.arrays_in(result)) if _watch.hash_of(array) in seen.copied]
         reply["arrays"], out = _values.pack([result, [[values, keywords]], self._kept if keep else []])
