@@ -10,6 +10,7 @@ is tried at random, with the numbers of all comparisons.
 """
 from __future__ import annotations
 
+import ast
 import dataclasses
 import itertools
 import math
@@ -34,8 +35,9 @@ _NAMES = {BRANCH: "the branch", LOOP: "the loop", MASK: "the mask of {op}", SELE
 _FROM = 8  # inputs of the plan come first: most sides are seen by them
 _EVERY = 3  # then each third one is for a side that is missing
 _MOST_ELEMENTS = 1 << 17
-_MOST_ASKED = 24  # inputs for one comparison
+_MOST_ASKED = 40  # inputs for one comparison
 _LARGEST_STEP = 1 << 16  # of a size
+_LARGEST_FACTOR = 1024
 _MOST_POINTS = 512
 
 
@@ -84,6 +86,7 @@ class Coverage:
         self._file = os.path.basename(file)
         self.points: "Dict[Key, Point]" = {}
         self.numbers: "Dict[float, None]" = {}  # that values are compared with
+        self.factors: "List[float]" = []  # numbers of the answer's text: what is compared may be a multiple of a size or value
         self._tried: "set[Tuple[Any, ...]]" = set()
         self._cases: "List[Case]" = []  # that showed something new
 
@@ -138,7 +141,7 @@ class Coverage:
         generator = numpy.random.default_rng(len(self._tried))
         points = sorted((p for p in self.unseen() if p.nearest is not None and p.asked < _MOST_ASKED), key=lambda p: p.asked)
         for point in points:
-            for case in [*self._by_size(point, schema), *self._by_value(point, schema)]:
+            for case in [*self._by_size(point), *self._by_value(point)]:
                 if self._is_new(case, schema):
                     point.asked += 1
                     yield case
@@ -157,25 +160,28 @@ class Coverage:
         self._tried.add(identity)
         return True
 
-    def _by_size(self, point: Point, schema: "Schema") -> "List[Case]":
-        """Sizes that move an integer by as much as it was away from the other side."""
-        found: "Dict[Case, int]" = {}
+    def _by_size(self, point: Point) -> "List[Case]":
+        """Sizes that move an integer by as much as it was away from the other side; where it is a multiple or a quotient of a size, by proportion, or
+        by a multiple of that; then beside these."""
+        found: "Dict[Case, Tuple[int, int]]" = {}
         for seen in filter(None, (point.nearest, point.last)):
             if point.op != "cmpi" or seen.case.example is not None:
                 continue
-            steps = {int(-edge) + more for edge in seen.gap if abs(edge) < _LARGEST_STEP for more in (-1, 0, 1)}
+            steps = {int(edge) for edge in seen.gap if abs(edge) < _LARGEST_STEP}
+            ratios = [one / other for pair in itertools.product(seen.left, seen.right) for one, other in (pair, pair[::-1]) if other > 0 and one > 0]
+            whole = [int(factor) for factor in self.factors if factor == int(factor) and 1 < factor <= _LARGEST_FACTOR]
             for name, size in seen.case.sizes:
-                new = {size + sign * step for step in steps for sign in (1, -1)}
-                for one, other in itertools.product(seen.left, seen.right):  # a multiple of the size, or its quotient
-                    for top, bottom in ((one, other), (other, one)):
-                        if bottom > 0 and 0 < top / bottom < _LARGEST_STEP:
-                            new.update((math.ceil(size * top / bottom), int(size * top / bottom) + 1))
-                for number in new:
-                    if 0 <= number <= _LARGEST_STEP and number != size:
-                        found[_with_size(seen.case, name, number)] = abs(number - size)
+                ranked = [[size + sign * step for step in steps for sign in (-1, 1)],
+                          [number for ratio in ratios if ratio * size < _LARGEST_STEP for number in (math.ceil(size * ratio), int(size * ratio) + 1)],
+                          [size + sign * step * factor for step in steps for factor in whole for sign in (-1, 1)],
+                          [size + sign * step + more for step in steps for sign in (-1, 1) for more in (-1, 1)]]
+                for rank, numbers in enumerate(ranked):
+                    for number in numbers:
+                        if 0 <= number <= _LARGEST_STEP and number != size:
+                            found.setdefault(_with_size(seen.case, name, number), (rank, abs(number - size)))
         return sorted(found, key=lambda case: (found[case], case.sizes))
 
-    def _by_value(self, point: Point, schema: "Schema") -> "List[Case]":
+    def _by_value(self, point: Point) -> "List[Case]":
         """Values around the number that is compared with; where they are scaled before, by proportion."""
         found: "List[Case]" = []
         for seen in filter(None, (point.nearest, point.last)):
@@ -204,6 +210,9 @@ class Coverage:
         if self.numbers and generator.random() < 0.7:
             numbers = list(self.numbers)
             chosen = [numbers[int(generator.integers(len(numbers)))] for _ in range(int(generator.integers(1, 3)))]
+            if self.factors and generator.random() < 0.5:
+                factor = float(generator.choice(self.factors))
+                chosen = [number / factor if generator.random() < 0.7 else number * factor for number in chosen]
             case = dataclasses.replace(case, values=pattern(sorted(set(chosen))))
         return case
 
@@ -220,6 +229,16 @@ def steered(plan: "Iterator[Case]", coverage: Coverage, schema: "Schema") -> "It
                 following = next(waiting, None)
             if following is not None:
                 yield following
+
+
+def factors_of(text: str) -> "List[float]":
+    """Numbers in a Python text other than 0 and 1."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):
+        return []
+    found = {float(node.value) for node in nodes if isinstance(node, ast.Constant) and type(node.value) in (int, float) and abs(node.value) < 1e30}
+    return sorted(found - {0.0, 1.0})
 
 
 def pattern(numbers: "List[float]") -> str:

@@ -227,6 +227,7 @@ class Judge:
             text = file.read().decode("utf-8", "replace") if self.answer.endswith(".py") else ""
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
         self.constants.update(_cases.constants_of(text))
+        self.coverage.factors = _coverage.factors_of(text)
         tried, examples = 0, len(self.task.examples)  # … that were not tried yet: calls of the task's test, whose types may differ
         plan = _cases.plan(self.task.schema, self.constants, len(self.task.examples))
         for case in _coverage.steered(plan, self.coverage, self.task.schema) if self.options.steered else plan:

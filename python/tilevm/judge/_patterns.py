@@ -112,7 +112,8 @@ def _around(pattern: str, dtype: str, values: "Numbers", generator: "Any") -> "N
     values = numpy.where(generator.random(values.shape) < 0.25, choices[generator.integers(len(choices), size=values.shape)], values)
     if values.ndim and values.size:
         rows = values.reshape(-1, values.shape[-1])
-        rows[1::3] = choices[generator.integers(len(choices), size=(len(rows[1::3]), 1))]
+        chosen = rows[int(generator.integers(3))::3]
+        chosen[:] = choices[generator.integers(len(choices), size=(len(chosen), 1))]
         values = rows.reshape(values.shape)
     return values
 
