@@ -1,4 +1,7 @@
 """Where an answer runs: on a GPU by its own compiler, with modules that are installed, in a process that is started again where it ended."""
+import dataclasses
+import os
+
 import numpy
 import pytest
 import tilevm
@@ -61,7 +64,7 @@ def test_memory_that_nobody_wrote_is_no_number(paths):
 
 
 @needs_triton
-@pytest.mark.parametrize("device", ("cuda", "tilec"))
+@pytest.mark.parametrize("device", ("cuda", "tilec", "cuda,tilec"))
 def test_no_gpu(paths, monkeypatch, capsys, device):
     from tilevm.judge import _command
 
@@ -110,6 +113,47 @@ def test_first_operation_that_differs(paths, tmp_path, monkeypatch):
         judge.reference = _reference.Reference(judge.task)
         assert _launches.first_operation(judge, case) == ""
         judge.close()
+
+
+class AnotherCompiler:
+    """Stands for what tilec makes of an answer: another answer, on the VM."""
+
+    def __init__(self, server, answer):
+        self.imports, self._server, self._answer = server.imports, server, answer
+
+    def open(self, answer, hidden, bounds):
+        process = self._server.open(self._answer, hidden, dataclasses.replace(bounds, device="vm"))
+        ask = process.ask
+        process.ask = lambda message, *more: ask({**message, "path": self._answer} if message["do"] == "load" else message, *more)
+        return process
+
+
+@needs_triton
+@pytest.mark.parametrize("factors, says", [
+    ((2.0, 2.0), None),
+    ((2.0, 3.0), "compiled by tilec, where what its own compiler makes of it is right: result 0["),
+    ((3.0, 2.0), "compiled by its own compiler, where what tilec makes of it is right: result 0["),
+    ((3.0, 3.0), "compiled by its own compiler and by tilec: result 0["),
+])
+def test_two_compilers(paths, tmp_path, monkeypatch, factors, says):
+    """Both get the same inputs. Where tilec's result alone is wrong, its first operation is named; another program stands for what a GPU does."""
+    task, answer = paths()
+    others = [tmp_path / f"other{number}.py" for number in range(2)]
+    for path, factor in zip(others, factors):
+        path.write_text(ANSWER.replace("mask=i < n) * 2", f"mask=i < n) * {factor}"))
+    monkeypatch.setattr(_launches, "differing", lambda folder, *options: f"{options} of {len(os.listdir(folder))} files")
+    with tilevm.judge.Server(("torch", "triton")) as server:
+        tilevm.judge.prepare(("torch", "triton"))
+        judge = None
+        for device, path in (("tilec", others[1]), ("cuda", others[0])):
+            options = tilevm.judge.Options(budget=1, bounds=tilevm.judge.Bounds(sandbox=False, device=device))
+            judge = tilevm.judge.Judge(tilevm.judge.load(task), answer, AnotherCompiler(server, str(path)), options=options, beside=judge)
+        found = judge.run()
+    assert found.device == "cuda,tilec" and found.verdict == ("right" if says is None else "wrong"), str(found)
+    if says is not None:
+        assert found.message.startswith(says) and found.code == "judge.differs", found.message
+        first = "the VM's result is right: ('--device=cuda', '--compile') of 4 files"
+        assert (first in found.message) == (factors[1] == 3.0), found.message
 
 
 def test_places(tmp_path, monkeypatch):

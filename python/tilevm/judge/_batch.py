@@ -7,6 +7,7 @@ A line is written when its verdict is there. A later run with the same output le
 """
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import selectors
@@ -66,7 +67,7 @@ def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> 
             for number in range(min(max(1, jobs), len(items))):
                 begun = left.next(number)
                 if begun is not None:
-                    judges.append(Judging(imports_of_item(begun), options.get("device", "vm")))
+                    judges.append(Judging(imports_of_item(begun), options.get("device", "vm").split(",")[0]))
                     judges[-1].send(begun, options)
                     selector.register(judges[-1], selectors.EVENT_READ, number)
             while selector.get_map():
@@ -123,19 +124,29 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     try:
         path, entry = split(item["answer"])
         imports = imports_of(path, item["task"].partition(".py:")[0])
-        device = options.get("device", "vm")
-        _server(imports, device)  # it imports while the task is loaded
+        devices = options.get("device", "vm").split(",")
+        for device in devices:
+            _server(imports, device)  # it imports while the task is loaded
         prepare(imports)
         task, reference = _task_of(item)
-        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), steered=options.get("steered", True),
-                         bounds=Bounds(sandbox=options["sandbox"], device=device))
+        chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), steered=options.get("steered", True))
+
+        def judge() -> "Verdict":
+            made = None
+            for device in reversed(devices):
+                bounds = Bounds(sandbox=options["sandbox"], device=device)
+                made = Judge(task, path, _server(imports, device), entry, dataclasses.replace(chosen, bounds=bounds), reference, made)
+            assert made is not None
+            return made.run()
+
         try:
-            verdict = Judge(task, path, _server(imports, device), entry, chosen, reference).run()
+            verdict = judge()
         except UnavailableError as error:
             if error.code != "judge.server":
                 raise
-            _servers.pop((imports, device)).close()  # the machine ended it: once more with another one
-            verdict = Judge(task, path, _server(imports, device), entry, chosen, reference).run()
+            for device in devices:
+                _servers.pop((imports, device)).close()  # the machine ended it: once more with another one
+            verdict = judge()
         if verdict.verdict != "right" and options.get("out") and task.path:
             verdict.replay = write(verdict, options["out"], entry)
     except Error as error:

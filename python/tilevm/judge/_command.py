@@ -36,8 +36,9 @@ def _parser() -> "argparse.ArgumentParser":
     parser.add_argument("--batch", metavar="FILE", help="lines of JSON with task, answer and id, in place of TASK and ANSWER")
     parser.add_argument("--results", metavar="FILE", help="where verdicts go, a line each; those that are there are not made again")
     parser.add_argument("--out", default=".tilevm-judge", metavar="DIR", help="where findings go, for `tilevm replay`; default: .tilevm-judge; '' for nowhere")
-    parser.add_argument("--device", choices=("vm", "cuda", "tilec"), default="vm", help="cuda: answers run on a GPU by the compilers that they are "
-                        "written for, with the same inputs; tilec: on a GPU by tilec; both without the VM's checks, and without a sandbox")
+    parser.add_argument("--device", choices=("vm", "cuda", "tilec", "cuda,tilec"), default="vm", help="cuda: answers run on a GPU by the compilers "
+                        "that they are written for, with the same inputs; tilec: on a GPU by tilec; cuda,tilec: by both, input by input; without the VM's "
+                        "checks, and without a sandbox")
     parser.add_argument("--no-sandbox", action="store_true", help="run answers with all rights of this user: for those that you trust")
     return parser
 

@@ -39,10 +39,28 @@ class Finding:
     report: str = ""
     difference: "Optional[Difference]" = None
     declines: bool = False  # the answer raised an error before any launch
+    devices: "tuple[str, ...]" = ()  # of two that ran it, those on which this was seen
 
     @property
-    def kind(self) -> "tuple[str, str]":
-        return self.verdict, self.code
+    def kind(self) -> "tuple[str, str, tuple[str, ...]]":
+        return self.verdict, self.code, self.devices
+
+
+_COMPILERS = {"cuda": "its own compiler", "tilec": "tilec"}
+
+
+def of_both(first: "Optional[Finding]", second: "Optional[Finding]", devices: "tuple[str, str]") -> "Optional[Finding]":
+    """Of the same input on two devices: where only one shows it, the message says which."""
+    seen = tuple(device for device, found in zip(devices, (first, second)) if found is not None)
+    found = first or second
+    if found is None:
+        return None
+    names = [_COMPILERS.get(device, device) for device in devices]
+    if len(seen) == 2:
+        message = f"compiled by {names[0]} and by {names[1]}: {found.message}"
+    else:
+        message = f"compiled by {names[first is None]}, where what {names[first is not None]} makes of it is right: {found.message}"
+    return dataclasses.replace(found, message=message, devices=seen)
 
 
 def of_error(error: "Dict[str, Any]", launched: bool, elements: int) -> Finding:

@@ -53,12 +53,14 @@ class Options:
 
 
 class Judge:
-    """Of one answer. `entry`: the function that is meant, "" for the usual one; `reference`: that of the task, where several answers share it."""
+    """Of one answer. `entry`: the function that is meant, "" for the usual one; `reference`: that of the task, where several answers share it;
+    `beside`: of the same answer on another device, which gets the same inputs."""
 
     def __init__(self, task: "Task", answer: str, server: "Server", entry: str = "", options: Options = Options(),
-                 reference: "Optional[Reference]" = None) -> None:
+                 reference: "Optional[Reference]" = None, beside: "Optional[Judge]" = None) -> None:
         self.task, self.answer, self.entry, self.server, self.options = task, os.path.abspath(answer), entry, server, options
         self.reference = reference or Reference(task)
+        self.beside = beside
         self.remarks: "List[str]" = list(task.remarks)
         self.kernels: "Dict[str, None]" = {}
         self.constants: "set[int]" = set()  # of the answer's text and of its launches: sizes around them are tried
@@ -85,8 +87,9 @@ class Judge:
                 finding, case = self._named(finding, case)
             if finding is not None and case is not None and finding.verdict in (WRONG, UNSAFE):
                 finding, case = self._shrunk(finding, case)
-            if finding is not None and case is not None and self.options.bounds.device == "tilec" and finding.difference is not None:
-                text = _launches.first_operation(self, case, "--device=cuda", "--compile")
+            by_tilec = self if self.options.bounds.device == "tilec" else self.beside if finding is not None and "tilec" in finding.devices else None
+            if finding is not None and case is not None and by_tilec is not None and finding.difference is not None:
+                text = _launches.first_operation(by_tilec, case, "--device=cuda", "--compile")
                 finding = dataclasses.replace(finding, message=f"{finding.message}; the VM's result is right: {text}") if text else finding
         finally:
             self.close()
@@ -106,10 +109,10 @@ class Judge:
                     reply, _ = self._process.ask(message, blobs, 60)
                 error = None if reply.get("ok") is True else error_of(reply)
             except (Ended, Unbelievable) as ended:
-                self.close()
+                self._end_process()
                 raise _Failed(Finding(UNSAFE, "judge.died", f"while it is loaded: {ended}")) from None
             if error is not None:
-                self.close()
+                self._end_process()
                 if error.get("code") == "judge.device":
                     raise UnavailableError(str(error["text"]))
                 found = _findings.of_error(error, False, 0)
@@ -117,6 +120,11 @@ class Judge:
         return self._process
 
     def close(self) -> None:
+        if self.beside is not None:
+            self.beside.close()
+        self._end_process()
+
+    def _end_process(self) -> None:
         if self._process is not None:
             self._process.end()
             self._process = None
@@ -133,7 +141,7 @@ class Judge:
         try:
             reply, out = process.ask(message, blobs, self.options.case_seconds + 5)
         except Ended as error:
-            self.close()
+            self._end_process()
             raise _Failed(Finding(UNSAFE, "judge.time" if error.late else "judge.died", str(error))) from None
         self._asked += process.seconds - before
         try:
@@ -141,10 +149,10 @@ class Judge:
                 return Reply(reply, out)
             raised = error_of(reply)
         except Unbelievable as unbelievable:
-            self.close()
+            self._end_process()
             raise _Failed(Finding(UNSAFE, "judge.died", f"its process sent what is no result: {unbelievable}")) from None
         if raised["late"] or self.options.bounds.device != "vm":  # an error of a kernel is the end of a GPU's context
-            self.close()
+            self._end_process()
         raise _Failed(_findings.of_error(raised, bool(reply.get("launches")), elements))
 
     # --- inputs
@@ -164,6 +172,13 @@ class Judge:
 
     def try_case(self, case: "Case") -> "Optional[Finding]":
         """Errors: Refused."""
+        found = self._try(case)
+        if self.beside is None:
+            return found
+        devices = self.options.bounds.device, self.beside.options.bounds.device
+        return _findings.of_both(found, self.beside._try(case), devices)
+
+    def _try(self, case: "Case") -> "Optional[Finding]":
         arguments, expected = self.expect(case)
         try:
             reply = self.call(arguments)
@@ -215,14 +230,15 @@ class Judge:
             self.remarks.append(text)
 
     def spent(self) -> float:
-        """Processor time since the answer was loaded, of both processes."""
-        return time.process_time() - self._own + self._asked
+        """Processor time since the answer was loaded, of this process and of those of the answer."""
+        return time.process_time() - self._own + self._asked + (0.0 if self.beside is None else self.beside._asked)
 
     def _search(self) -> "Tuple[Optional[Finding], Optional[Case]]":
-        try:
-            self.process()
-        except _Failed as failed:
-            return failed.finding, None
+        for each in filter(None, (self, self.beside)):
+            try:
+                each.process()
+            except _Failed as failed:
+                return dataclasses.replace(failed.finding, devices=(each.options.bounds.device,)), None
         with open(self.answer, "rb") as file:
             text = file.read().decode("utf-8", "replace") if self.answer.endswith(".py") else ""
         self._begin, self._own, self._asked = time.monotonic(), time.process_time(), 0.0
@@ -351,7 +367,8 @@ class Judge:
         verdict = Verdict(RIGHT if finding is None else finding.verdict, self.task.path, self.answer, schema=self.task.schema.text(),
                           remarks=self.remarks, kernels=list(self.kernels), cases=len(self.done) + (finding is not None and case is not None),
                           refused=self.refused, seconds=round(time.monotonic() - self._begin, 3), processor=round(self.spent(), 3),
-                          sandbox=self.options.bounds.sandbox, device=self.options.bounds.device)
+                          sandbox=self.options.bounds.sandbox,
+                          device=",".join(each.options.bounds.device for each in (self, self.beside) if each is not None))
         verdict.coverage = self.coverage.summary() if self.coverage.points else None
         if finding is None:
             return verdict

@@ -4,6 +4,7 @@ The file names the task and the answer by path, with a hash of each, so that a c
 """
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -59,11 +60,15 @@ def repeat(path: str) -> "Verdict":
 
     said = read(path)
     imports = imports_of(said["task"], said["answer"])
-    device = said.get("device", "vm")
-    with Server(imports, device) as server:
+    devices = said.get("device", "vm").split(",")
+    with contextlib.ExitStack() as servers:
         prepare(imports)
-        options = Options(shrink=0, bounds=Bounds(sandbox=device == "vm", device=device))
-        judge = Judge(load(said["task"]), said["answer"], server, said.get("entry", ""), options)
+        task, judge = load(said["task"]), None
+        for device in reversed(devices):
+            options = Options(shrink=0, bounds=Bounds(sandbox=device == "vm", device=device))
+            server = servers.enter_context(Server(imports, device))
+            judge = Judge(task, said["answer"], server, said.get("entry", ""), options, beside=judge)
+        assert judge is not None
         finding, case = None, None if said.get("case") is None else Case.from_json(said["case"])
         try:
             judge.process()
