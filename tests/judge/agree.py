@@ -10,7 +10,7 @@ VM alone sees, such as races, reads out of bounds and memory that nobody wrote, 
 rights of this user. --values leaves out the probes of right answers, each of which needs a process with a context of the GPU. Contexts are made one
 after the other, about one a second, so that answers follow each other in one process there. One that raised an error after a launch is the last of its
 process, and one that differs from the VM is asked again in a process of its own. Where it is right at the VM's input, a GPU rounds differently there: it
-gets inputs of its own. With --device=tilec answers are compiled by tilec.
+gets inputs of its own. With --device=tilec answers are compiled by tilec, with --device=cuda,tilec by both, input by input.
 """
 import argparse
 import collections
@@ -53,7 +53,7 @@ class Lasting:
         """Of an answer, not of its process."""
 
 
-LASTING = {}  # of this process, by what answers import
+LASTING = {}  # of this process, by what answers import and the device
 
 
 def on_gpu(item, said, budget, probes, device, alone, search=False):
@@ -65,13 +65,15 @@ def on_gpu(item, said, budget, probes, device, alone, search=False):
 
     path, entry = split(item["answer"])
     imports = imports_of(path, item["task"])
-    server = _batch._server(imports, device)
-    if not alone:
-        server = LASTING.setdefault(imports, Lasting(server))
     prepare(imports)
     task, reference = _batch._task_of(item)
-    judge = Judge(task, path, server, entry, Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device=device)),
-                  reference)
+    judge = None
+    for each in reversed(device.split(",")):
+        server = _batch._server(imports, each)
+        if not alone:
+            server = LASTING.setdefault((imports, each), Lasting(server))
+        options = Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device=each))
+        judge = Judge(task, path, server, entry, options, reference, judge)
     if search or said["verdict"] == "right" or not said.get("case"):
         return judge.run().to_json()
     try:
@@ -127,7 +129,7 @@ def main():
     parser.add_argument("--budget", type=float, default=3.0)
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--values", action="store_true")
-    parser.add_argument("--device", choices=("cuda", "tilec"), default="cuda")
+    parser.add_argument("--device", choices=("cuda", "tilec", "cuda,tilec"), default="cuda")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
     from tilevm.judge import _batch
