@@ -462,6 +462,7 @@ struct LaunchOptions {
   std::string order;  // "": the default
   std::function<void(const std::string&)> warning;
   bool any_array = false;
+  std::function<void(const tilevm_coverage&)> coverage;
 };
 
 class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
@@ -528,10 +529,12 @@ class Launch : public internal::Handle<tilevm_launch, tilevm_launch_destroy> {
     c.unspecified = kept->unspecified;
     c.any_array = kept->any_array;
     c.order = kept->order.empty() ? nullptr : kept->order.c_str();
-    c.interrupt_user = c.warning_user = kept.get();
+    c.interrupt_user = c.warning_user = c.coverage_user = kept.get();
     if (kept->interrupted)
       c.interrupt = [](void* o) -> int32_t { return static_cast<LaunchOptions*>(o)->interrupted(); };
     if (kept->warning) c.warning = [](void* o, const char* text) { static_cast<LaunchOptions*>(o)->warning(text); };
+    if (kept->coverage)
+      c.coverage = [](void* o, const tilevm_coverage* said) { static_cast<LaunchOptions*>(o)->coverage(*said); };
     Note(tilevm_launch_set_options(get(), &c));
     if (!first_) options_ = std::move(kept);
     return *this;

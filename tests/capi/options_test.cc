@@ -53,6 +53,30 @@ class Options : public testing::Test {
   tilevm::Device device_ = tilevm::Device::Open("cpu").value();
 };
 
+TEST_F(Options, Coverage) {
+  tilevm::Buffer out = tilevm::Buffer::Create(device_, 32).value();
+  const auto run = [&](int32_t check, int64_t blocks) {
+    std::vector<std::string> said;
+    tilevm::LaunchOptions options;
+    options.check = check;
+    options.coverage = [&](const tilevm_coverage& c) {
+      EXPECT_EQ(c.struct_size, sizeof c);
+      said.push_back(std::string(c.kernel) + " " + c.op + " " + c.predicate + " " + std::to_string(c.choice) + " " +
+                     std::to_string(c.sides) + " " + std::to_string(c.gap[1]));
+    };
+    tilevm::Launch launch = Make("halves");
+    launch.Set("y", out.Array<int32_t>({8})).SetGrid(blocks).SetOptions(std::move(options));
+    const tilevm::Error e = launch.Run();
+    EXPECT_FALSE(e && blocks == 8) << e.message();
+    return said;
+  };
+  EXPECT_TRUE(run(TILEVM_CHECK_BOUNDS, 8).empty());
+  EXPECT_EQ(run(TILEVM_CHECK_FULL, 8), (std::vector<std::string>{"halves cmpi less_than 4 3 -1.000000",
+                                                                 "halves select  3 3 0.000000"}));
+  EXPECT_EQ(run(TILEVM_CHECK_FULL, 3), (std::vector<std::string>{"halves cmpi less_than 4 2 -2.000000",
+                                                                 "halves select  3 2 0.000000"}));
+}
+
 TEST_F(Options, UnspecifiedValues) {
   tilevm::LaunchOptions options;
   EXPECT_EQ(Past(options), 15);
