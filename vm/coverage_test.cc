@@ -28,6 +28,15 @@ Outcome RunText(const std::string& text, std::vector<uint64_t> params, std::vect
   return (*program)->Run(launch);
 }
 
+template <class T>
+Buffer BufferOf(T& x) {
+  Buffer buffer;
+  buffer.name = "x";
+  buffer.address = x;
+  buffer.bytes = sizeof(x);
+  return buffer;
+}
+
 // "line:sides" of each operation with this choice.
 std::vector<std::string> SidesOf(const Outcome& o, Choice choice) {
   std::vector<std::string> found;
@@ -95,15 +104,35 @@ constexpr char kMasks[] = R"(entry @k(%x: tile<ptr<f32>>, %n: tile<i32>) {
 
 TEST(Coverage, MasksAndSelects) {
   float x[4] = {1, 2, 3, 4};
-  const auto run = [&](uint64_t n) {
-    return RunText(kMasks, {reinterpret_cast<uint64_t>(x), n}, {{"x", x, sizeof(x)}});
-  };
+  const auto run = [&](uint64_t n) { return RunText(kMasks, {reinterpret_cast<uint64_t>(x), n}, {BufferOf(x)}); };
   const Outcome whole = run(4), part = run(3);
   ASSERT_TRUE(whole.ok()) << whole.status;
   EXPECT_EQ(SidesOf(whole, Choice::kMask), (std::vector<std::string>{"10:2", "13:2"}));
   EXPECT_EQ(SidesOf(whole, Choice::kSelect), std::vector<std::string>{"12:2"});
   EXPECT_EQ(SidesOf(part, Choice::kMask), (std::vector<std::string>{"10:3", "13:3"}));
   EXPECT_EQ(SidesOf(part, Choice::kSelect), std::vector<std::string>{"12:3"});
+}
+
+// A tile that lies in part outside of its array is as one that is masked.
+constexpr char kViews[] = R"(entry @k(%x: tile<ptr<f32>>) {
+  %i, %y, %z = get_tile_block_id
+  %t = make_tensor_view %x, shape = [6], strides = [1] : tensor_view<6xf32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(4), padding_value = zero, tensor_view<6xf32, strides=[1]>>
+  %a, %k = load_view_tko weak %v[%i] : partition_view<tile=(4), padding_value = zero, tensor_view<6xf32, strides=[1]>>, tile<i32> -> tile<4xf32>, token
+  %l = store_view_tko weak %a, %v[%i] token=%k : tile<4xf32>, partition_view<tile=(4), padding_value = zero, tensor_view<6xf32, strides=[1]>>, tile<i32> -> token
+  return
+}
+)";
+
+TEST(Coverage, TilesAtTheEdge) {
+  float x[6] = {};
+  const auto run = [&](int64_t blocks) {
+    return RunText(kViews, {reinterpret_cast<uint64_t>(x)}, {BufferOf(x)}, true, CheckLevel::kFull, blocks);
+  };
+  const Outcome inside = run(1), both = run(2);
+  ASSERT_TRUE(inside.ok() && both.ok()) << both.status;
+  EXPECT_EQ(SidesOf(inside, Choice::kMask), (std::vector<std::string>{"5:2", "6:2"}));
+  EXPECT_EQ(SidesOf(both, Choice::kMask), (std::vector<std::string>{"5:3", "6:3"}));
 }
 
 TEST(Coverage, OnlyWhereItIsAskedFor) {

@@ -16,6 +16,14 @@ using ir::Opcode;
 
 constexpr uint32_t kBoth = kSeenFalse | kSeenTrue;
 
+// Of an access through a view, whose elements outside of the array are masked off as it were; 0: no such access.
+int64_t ElementsOfTile(const ir::Op& op) {
+  if (ir::FindOperand(op, ir::Field::kView) == nullptr) return 0;
+  const ir::Value* tile = ir::FindOperand(op, ir::Field::kTile);
+  if (tile == nullptr && op.num_results() > 0) tile = op.result(0);
+  return tile != nullptr && tile->type().is_tile() ? tile->type().num_elements() : 0;
+}
+
 std::optional<Choice> ChoiceOf(const ir::Op& op) {
   switch (op.opcode()) {
     case Opcode::kIf: return Choice::kBranch;
@@ -26,11 +34,13 @@ std::optional<Choice> ChoiceOf(const ir::Op& op) {
     default: break;
   }
   if (op.info()->is_access() && ir::FindOperand(op, ir::Field::kMask) != nullptr) return Choice::kMask;
+  if (op.info()->is_access() && ElementsOfTile(op) > 0) return Choice::kMask;
   return std::nullopt;
 }
 
 // The operand that chooses; -1: none of one bit.
 int ChoosingOperand(const ir::Op& op, Choice choice) {
+  if (choice == Choice::kMask && ir::FindOperand(op, ir::Field::kMask) == nullptr) return -1;
   if (choice == Choice::kMask) return op.group_begin(op.info()->format->place(ir::Field::kMask).operand);
   return choice == Choice::kBranch || choice == Choice::kSelect ? 0 : -1;
 }
@@ -63,7 +73,8 @@ Choices::Choices(const Code& code) : code_(code), parts_(code.notes.size()) {
     const ir::Op& op = *note.places->op;
     const std::optional<Choice> choice = ChoiceOf(op);
     if (!choice || note.role != (*choice == Choice::kLoop ? Role::kEnter : Role::kWork)) continue;
-    parts_[i] = {static_cast<int32_t>(seen_.size()), ChoosingOperand(op, *choice)};
+    parts_[i] = {static_cast<int32_t>(seen_.size()), ChoosingOperand(op, *choice),
+                 *choice == Choice::kMask ? ElementsOfTile(op) : 0};
     Coverage c;
     c.choice = *choice;
     c.kernel = std::string(code.function->name);
@@ -81,6 +92,7 @@ void Choices::Before(const BlockState& b, size_t instr) {
   if (part.choice < 0) return;
   Coverage& seen = seen_[static_cast<size_t>(part.choice)];
   const OpPlaces& o = *code_.notes[instr].places;
+  accessed_ = 0;
   if (seen.choice == Choice::kLoop) {
     SeeLoop(b, o, &seen);
   } else if (part.operand >= 0 && !IsSeen(seen)) {
@@ -93,6 +105,9 @@ void Choices::After(const BlockState& b, size_t instr) {
   if (part.choice < 0) return;
   Coverage& seen = seen_[static_cast<size_t>(part.choice)];
   if (seen.choice == Choice::kComparison && !IsSeen(seen)) SeeComparison(b, *code_.notes[instr].places, &seen);
+  if (seen.choice == Choice::kMask && part.operand < 0) {
+    seen.sides |= (accessed_ > 0 ? kSeenTrue : 0) | (accessed_ < part.elements ? kSeenFalse : 0);
+  }
 }
 
 std::vector<Coverage> Choices::Take() { return std::move(seen_); }

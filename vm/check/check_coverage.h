@@ -20,6 +20,8 @@ class Choices {
   // Before and after an instruction, by its number.
   void Before(const BlockState& b, size_t instr);
   void After(const BlockState& b, size_t instr);
+  // Between these: so many elements are read or written.
+  void OnAccess(int64_t elements) { accessed_ += elements; }
   // In the order of the text. Operations that never ran have no sides.
   std::vector<Coverage> Take();
 
@@ -27,6 +29,7 @@ class Choices {
   struct Part {
     int32_t choice = -1;   // in seen_; -1: nothing to look at
     int32_t operand = -1;  // the condition or mask; -1: none
+    int64_t elements = 0;  // of the tile of an access through a view
   };
 
   void SeeElements(const BlockState& b, const Place& p, Coverage* seen);
@@ -36,6 +39,7 @@ class Choices {
   const Code& code_;
   std::vector<Part> parts_;  // by instruction
   std::vector<Coverage> seen_;
+  int64_t accessed_ = 0;  // by the instruction that runs
 };
 
 }  // namespace tile::vm

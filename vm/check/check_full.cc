@@ -107,6 +107,7 @@ class FullChecker : public Checker {
   }
 
   bool OnAccess(BlockState& b, const Instr* in, const Access& a) override {
+    if (choices_) choices_->OnAccess(a.elements);
     Region* region =
         memory_.Find(a.address, static_cast<uint64_t>(a.elements) * static_cast<uint64_t>(a.element_bytes));
     if (region == nullptr) return true;  // an empty access

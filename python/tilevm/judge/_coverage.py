@@ -76,6 +76,8 @@ class Point:
         name = _NAMES[self.choice].format(op=self.op)
         if self.choice == LOOP:
             return f"{name} made {'no' if self.sides == FALSE else 'one' if self.sides == TRUE else 'several'} round{'s' * (self.sides == SEVERAL)} alone"
+        if self.choice == MASK and "view" in self.op:
+            return f"the tile of {self.op} was {'always' if self.sides == TRUE else 'never'} inside of its array"
         return f"{name} was {'always' if self.sides == TRUE else 'never'} {'taken' if self.choice == BRANCH else 'true'}"
 
 
