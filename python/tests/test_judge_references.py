@@ -452,3 +452,14 @@ def test_decompositions_by_rotations():
         assert (abs((u[:, :3] * s[:3]) @ vh[:3] - want.want) <= want.bound).all()
         cut = (u[:, :3] * s[:3]).view(numpy.int32) & ~0x1fff
         assert not (abs(cut.view(numpy.float32) @ vh[:3] - want.want) <= want.bound).all()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_integers_that_few_ways_of_rounding_change():
+    """Where a number lies next to what decides about an integer, five ways in which rounding may go can all go one way."""
+    import torch
+
+    x = torch.arange(400.0) * 3 + 1.5
+    reference = _reference.Reference(tilevm.judge.of_function(lambda x: (x / 3 + 0.5).trunc().to(torch.int32), example=(x,)))
+    few, many = (each.expect((x,)).results[0].open for each in (reference, reference.closer()))
+    assert few.sum() > 300 and not few.all() and many.all()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ._cases import Case
     from ._schema import Schema
 
-    Key = Tuple[str, str, int, int]
+    Key = Tuple[str, int, int]  # where, choice, number among those of the same place: a kernel's name may differ with the types of its arguments
     Interval = Tuple[float, float]
 
 BRANCH, LOOP, MASK, SELECT, COMPARISON = range(5)
@@ -96,13 +96,13 @@ class Coverage:
         """`said`: what the process of the answer claims; what has another form is left out."""
         self._tried.add(_identity(case))
         new = False
-        places: "Dict[Tuple[str, str, int], int]" = {}
+        places: "Dict[Tuple[str, int], int]" = {}
         for each in said[:_MOST_POINTS]:
             point = _read(each)
             if point is None:
                 continue
-            choice, sides, kernel, where, op, left, right, gap = point
-            place = (kernel, where, choice)
+            choice, sides, where, op, left, right, gap = point
+            place = where, choice
             places[place] = places.get(place, -1) + 1
             known = self.points.setdefault((*place, places[place]), Point(choice, where, op))
             new |= bool(sides & ~known.sides)
@@ -262,19 +262,19 @@ def _constants(seen: Observation) -> "List[float]":
     return found or [edge for edge in seen.right if math.isfinite(edge)]
 
 
-def _read(said: "Any") -> "Optional[Tuple[int, int, str, str, str, Interval, Interval, Interval]]":
+def _read(said: "Any") -> "Optional[Tuple[int, int, str, str, Interval, Interval, Interval]]":
     """One entry of a reply; None if it is of another form."""
-    if not isinstance(said, list) or len(said) != 9:
+    if not isinstance(said, list) or len(said) != 7:
         return None
-    choice, sides, kernel, where, op, _, *intervals = said
-    if choice not in _NAMES or type(sides) is not int or not all(type(text) is str for text in (kernel, where, op)):
+    choice, sides, where, op, *intervals = said
+    if choice not in _NAMES or type(sides) is not int or type(where) is not str or type(op) is not str:
         return None
     pairs: "List[Interval]" = []
     for pair in intervals:
         if not isinstance(pair, list) or len(pair) != 2 or not all(type(v) in (int, float) for v in pair):
             return None
         pairs.append((float(pair[0]), float(pair[1])))
-    return choice, sides & (FALSE | TRUE | SEVERAL), kernel, where, op, pairs[0], pairs[1], pairs[2]
+    return choice, sides & (FALSE | TRUE | SEVERAL), where, op, pairs[0], pairs[1], pairs[2]
 
 
 class Recorder:
@@ -296,14 +296,14 @@ class Recorder:
 
     def _tell(self, choice: int, sides: int, kernel: str, where: str, op: str, predicate: str, left: "Interval", right: "Interval",
               gap: "Interval") -> None:
-        place = kernel, where, choice
+        place = where, choice
         self._launch[place] = number = self._launch.get(place, -1) + 1
         known = self._said.get((*place, number))
         if known is None:
-            self._said[(*place, number)] = [choice, sides, kernel, where, op, predicate, list(left), list(right), list(gap)]
+            self._said[(*place, number)] = [choice, sides, where, op, list(left), list(right), list(gap)]
             return
         known[1] |= sides
-        for old, new in zip(known[6:], (left, right, gap)):
+        for old, new in zip(known[4:], (left, right, gap)):
             if new[0] <= new[1]:
                 old[:] = new if old[0] > old[1] else (min(old[0], new[0]), max(old[1], new[1]))
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Numbers = Any
 
 _SAMPLES = 5
+_MANY_SAMPLES = 40
 _DRAWS = 8  # calls that say whether a result is random
 _FACTOR = 10.0  # what an answer may err, in root mean squares of the few errors that were tried
 _NEIGHBOURS = 4
@@ -87,8 +88,9 @@ class Reference:
     """Of one task. `random`: its results differ from call to call; `has_kernels`: it launches kernels itself; `strange`: the type of a result that is
     neither array nor number. Several answers to a task share it, so that a result is computed once."""
 
-    def __init__(self, task: "Any", tf32: bool = False) -> None:
+    def __init__(self, task: "Any", tf32: bool = False, samples: int = _SAMPLES) -> None:
         self._task = task
+        self._samples = samples  # of ways in which rounding may go
         self._tf32 = tf32 or bool(task.tf32)
         self._double: "Any" = None
         self.random: "Optional[bool]" = None
@@ -96,6 +98,7 @@ class Reference:
         self._known: "Dict[Any, Expected]" = {}
         self._elements = 0  # of what is known
         self._with_tf32: "Optional[Reference]" = None
+        self._closer: "Optional[Reference]" = None
         self._computes = False  # values that torch does not follow
         self.has_kernels = _has_kernels(task.path)
         self._takes_float64, self._without_float64 = False, 0  # whether it ever did, and how often it did not
@@ -117,6 +120,12 @@ class Reference:
         if self._with_tf32 is None:
             self._with_tf32 = Reference(self._task, True)
         return self._with_tf32
+
+    def closer(self) -> "Reference":
+        """Of the same task, with more ways in which rounding may go: integers that few of them change are seen to be open."""
+        if self._closer is None:
+            self._closer = Reference(self._task, self._tf32, _MANY_SAMPLES)
+        return self._closer
 
     def _look(self, native: "List[Any]", arguments: "Tuple[Any, ...]", key: "Any") -> None:
         """Whether it can be judged: at first, and at each example, whose options may differ. Errors: Refused."""
@@ -231,7 +240,7 @@ class Reference:
         function = self._task.reference if self._task.model is None else self._doubled_model()
         runs = []
         operations: "frozenset[str]" = frozenset()
-        for sample in range(_SAMPLES + 1):
+        for sample in range(self._samples + 1):
             noise = None if sample == 0 else torch.Generator().manual_seed(_SEED + sample)
             given = _mapped(arguments, _noise.doubled)
             with _no_grad(), _noise.Precise(noise, self._tf32, _widest(arguments)) as precise:
@@ -244,7 +253,7 @@ class Reference:
             if _are_equal(runs):
                 generator = numpy.random.default_rng(_SEED)
                 with _no_grad():
-                    runs[1:] = [self._not_followed(arguments, generator, function) for _ in range(_SAMPLES)]
+                    runs[1:] = [self._not_followed(arguments, generator, function) for _ in range(self._samples)]
         return runs, operations
 
     def _through_numpy(self, arguments: "Tuple[Any, ...]", function: "Callable[..., Any]") -> "List[List[Numbers]]":
@@ -254,7 +263,7 @@ class Reference:
         runs = []
         generator = numpy.random.default_rng(_SEED)
         try:
-            for _ in range(_SAMPLES):
+            for _ in range(self._samples):
                 with _no_grad(), _noise_numpy.following(), _noise_tensors.as_arrays(generator):
                     results, after = self._call(function, _mapped(arguments, _noise.doubled))
                     runs.append([_numbers.exact(a) for a in (*results, *after)])
@@ -297,7 +306,7 @@ class Reference:
             return torch.empty_like(value).copy_(torch.from_numpy(numpy.asarray(made)))
 
         runs = []
-        for change in (_copy, *[about] * _SAMPLES):
+        for change in (_copy, *[about] * self._samples):
             with _no_grad():
                 run = self._wide(arguments, change, self._task.reference)
             runs.append(run if change is _copy else [_errs(each, generator) for each in run])
@@ -308,7 +317,7 @@ class Reference:
         generator = numpy.random.default_rng(_SEED)
         function = self._task.reference
         runs = [self._wide(arguments, lambda value: value.astype(numpy.float64) if value.dtype.kind == "f" else value.copy(), function)]
-        for _ in range(_SAMPLES):
+        for _ in range(self._samples):
             with _noise_numpy.following():
                 results, after = self._call(self._task.reference, _mapped(arguments, lambda value: _noise_numpy.noisy(value, generator)))
             floats = [a for a in results if _values.is_array(a) and a.dtype.kind == "f"]
