@@ -35,6 +35,7 @@ _NAMES = {BRANCH: "the branch", LOOP: "the loop", MASK: "the mask of {op}", SELE
 _FROM = 8  # inputs of the plan come first: most sides are seen by them
 _EVERY = 3  # then each third one is for a side that is missing
 _MOST_ELEMENTS = 1 << 17
+_MANY_ELEMENTS = 3000
 _MOST_ASKED = 40  # inputs for one comparison
 _LARGEST_STEP = 1 << 16  # of a size
 _LARGEST_FACTOR = 1024
@@ -57,7 +58,8 @@ class Observation:
 
 @dataclasses.dataclass
 class Point:
-    """An operation that chooses. `sides` that were seen; `nearest`: where a comparison came next to its other side; `last`: in the last call."""
+    """An operation that chooses. `sides` that were seen; `nearest`: where a comparison came next to its other side; `last`: in the last call, `around`:
+    … whose values were around a number."""
 
     choice: int
     where: str
@@ -65,6 +67,7 @@ class Point:
     sides: int = 0
     nearest: "Optional[Observation]" = None
     last: "Optional[Observation]" = None
+    around: "Optional[Observation]" = None
     asked: int = 0
 
     @property
@@ -91,11 +94,15 @@ class Coverage:
         self.factors: "List[float]" = []  # numbers of the answer's text: what is compared may be a multiple of a size or value
         self._tried: "set[Tuple[Any, ...]]" = set()
         self._cases: "List[Case]" = []  # that showed something new
+        self._wide: "Optional[Case]" = None  # … that has most elements, up to some thousand
+        self._elements = 0
 
-    def add(self, said: "List[Any]", case: "Case") -> bool:
-        """`said`: what the process of the answer claims; what has another form is left out."""
+    def add(self, said: "List[Any]", case: "Case", elements: int = 0) -> bool:
+        """`said`: what the process of the answer claims; what has another form is left out. `elements`: of the case's arrays."""
         self._tried.add(_identity(case))
         new = False
+        if case.example is None and self._elements < elements <= _MANY_ELEMENTS:
+            self._wide, self._elements = case, elements
         places: "Dict[Tuple[str, int], int]" = {}
         for each in said[:_MOST_POINTS]:
             point = _read(each)
@@ -109,6 +116,8 @@ class Coverage:
             known.sides |= sides
             if choice == COMPARISON and left[0] <= left[1]:
                 known.last = Observation(case, left, right, gap)
+                if _patterns.numbers_of(case.values):
+                    known.around = known.last
                 if known.nearest is None or known.last.distance < known.nearest.distance:
                     known.nearest = known.last
                 if op == "cmpf":
@@ -184,27 +193,23 @@ class Coverage:
         return sorted(found, key=lambda case: (found[case], case.sizes))
 
     def _by_value(self, point: Point) -> "List[Case]":
-        """Values around the number that is compared with; where they are scaled before, by proportion."""
+        """Values around the number that is compared with; where they are scaled before, by proportion. In many elements first, which hold all of them."""
         found: "List[Case]" = []
-        for seen in filter(None, (point.nearest, point.last)):
-            if seen.case.example is not None:
-                continue
-            numbers = _constants(seen)
-            for number in numbers:
-                last = _patterns.numbers_of(seen.case.values)
+        for seen in filter(None, (point.around, point.nearest, point.last)):
+            for number in _constants(seen):
                 other = seen.left if seen.right[0] == seen.right[1] == number else seen.right
-                values = [number]
-                if last:
-                    values += [last[0] * number / edge for edge in other if edge and 2 ** -20 < abs(number / edge) < 2 ** 20]
-                for value in (*values, *(-v for v in values)):
-                    for case in (seen.case, *self._cases[-3:]):
+                values = [last * number / edge for last in _patterns.numbers_of(seen.case.values)[:1] for edge in other
+                          if edge and 2 ** -20 < abs(number / edge) < 2 ** 20]
+                for value in (number, *values, -number, *(-v for v in values)):
+                    for case in filter(None, (self._wide, seen.case, *self._cases[-2:])):
                         if case.example is None:
-                            found.append(dataclasses.replace(case, values=pattern([value]), aliased=False, layout="contiguous"))
+                            found.append(dataclasses.replace(case, values=pattern([value]), aliased=False, layout="contiguous", only=None))
         return list(dict.fromkeys(found))
 
     def _mutated(self, schema: "Schema", generator: "Any") -> "Case":
         """An input that showed something new, with another size or other values."""
-        case = self._cases[int(generator.integers(len(self._cases)))]
+        cases = self._cases if self._wide is None or generator.random() < 0.5 else [self._wide]
+        case = cases[int(generator.integers(len(cases)))]
         case = dataclasses.replace(case, example=None, seed=int(generator.integers(1 << 20)), aliased=False, only=None)
         if case.sizes and (not self.numbers or generator.random() < 0.5):
             name, size = case.sizes[int(generator.integers(len(case.sizes)))]

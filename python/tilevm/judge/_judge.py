@@ -222,7 +222,7 @@ class Judge:
             self.kernels[str(name)] = None
             self.constants.update(v for v in constants.values() if type(v) is int)
         self.launched += bool(reply.said["launches"])
-        self.coverage.add(reply.said["coverage"], case)
+        self.coverage.add(reply.said["coverage"], case, self.task.schema.elements(case.by_name) if case.example is None else 0)
         for text in [*_findings.remarks_of(reply.said), *expected.remarks]:
             self.remark(text)
 

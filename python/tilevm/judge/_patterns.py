@@ -107,7 +107,7 @@ def _around(pattern: str, dtype: str, values: "Numbers", generator: "Any") -> "N
     near = []
     for number in numbers_of(pattern):
         last = float(ulp(numpy.float64(number), dtype))
-        near += [number, number + last, number - last, number * 1.125, number * 0.875, number + 1, number - 1, 2 * number, -number]
+        near += [number, number, number, number + last, number - last, number * 1.125, number * 0.875, number + 1, number - 1, 2 * number, -number]
     choices = numpy.clip(near, -most, most)
     values = numpy.where(generator.random(values.shape) < 0.25, choices[generator.integers(len(choices), size=values.shape)], values)
     if values.ndim and values.size:
