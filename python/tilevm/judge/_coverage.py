@@ -18,6 +18,7 @@ import os
 
 from . import _patterns
 from ._np import numpy
+from ._schema import ArrayInput, ScalarInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Coverage:
         self.factors: "List[float]" = []  # numbers of the answer's text: what is compared may be a multiple of a size or value
         self._tried: "set[Tuple[Any, ...]]" = set()
         self._cases: "List[Case]" = []  # that showed something new
+        self._usual: "List[Case]" = []  # of usual values, that wait
         self._wide: "Optional[Case]" = None  # … that has most elements, up to some thousand
         self._elements = 0
 
@@ -124,6 +126,8 @@ class Coverage:
                     self.numbers.update((v, None) for v in _constants(known.last))
         if new:
             self._cases.append(case)
+            if case.example is None and case.values != "normal":  # what it showed may do nothing to these values
+                self._usual.append(dataclasses.replace(case, values="normal", layout="contiguous", only=None, aliased=False))
         return new
 
     def unseen(self) -> "List[Point]":
@@ -150,9 +154,14 @@ class Coverage:
     def proposals(self, schema: "Schema") -> "Iterator[Case]":
         """For the sides that are missing now; each input once."""
         generator = numpy.random.default_rng(len(self._tried))
+        takes_integers = any(isinstance(item, ArrayInput) and not item.is_float or isinstance(item, ScalarInput) and item.kind == "int" and item.value is None
+                             for item in schema.inputs)
+        usual, self._usual = self._usual, []
+        yield from usual
         points = sorted((p for p in self.unseen() if p.nearest is not None and p.asked < _MOST_ASKED), key=lambda p: p.asked)
         for point in points:
-            for case in [*self._by_size(point), *self._by_value(point)]:
+            values = self._by_value(point) if point.op == "cmpf" or takes_integers else []
+            for case in [*values, *self._by_size(point)] if point.asked % 2 else [*self._by_size(point), *values]:
                 if self._is_new(case, schema):
                     point.asked += 1
                     yield case
@@ -173,23 +182,24 @@ class Coverage:
 
     def _by_size(self, point: Point) -> "List[Case]":
         """Sizes that move an integer by as much as it was away from the other side; where it is a multiple or a quotient of a size, by proportion, or
-        by a multiple of that; then beside these."""
-        found: "Dict[Case, Tuple[int, int]]" = {}
+        by a multiple of that; beside these. Each kind, and each size, has its turn."""
+        found: "Dict[Case, Tuple[int, int, int]]" = {}
         for seen in filter(None, (point.nearest, point.last)):
             if point.op != "cmpi" or seen.case.example is not None:
                 continue
             steps = {int(edge) for edge in seen.gap if abs(edge) < _LARGEST_STEP}
-            ratios = [one / other for pair in itertools.product(seen.left, seen.right) for one, other in (pair, pair[::-1]) if other > 0 and one > 0]
+            ratios = [pair for each in itertools.product(seen.left, seen.right) for pair in (each, each[::-1]) if 0 < min(each) and max(each) < 2 ** 40]
             whole = [int(factor) for factor in self.factors if factor == int(factor) and 1 < factor <= _LARGEST_FACTOR]
-            for name, size in seen.case.sizes:
+            for place, (name, size) in enumerate(seen.case.sizes):
                 ranked = [[size + sign * step for step in steps for sign in (-1, 1)],
-                          [number for ratio in ratios if ratio * size < _LARGEST_STEP for number in (math.ceil(size * ratio), int(size * ratio) + 1)],
+                          [int(size * top // bottom) + more for top, bottom in ratios if size * top / bottom < _LARGEST_STEP for more in (0, 1)],
                           [size + sign * step * factor for step in steps for factor in whole for sign in (-1, 1)],
                           [size + sign * step + more for step in steps for sign in (-1, 1) for more in (-1, 1)]]
                 for rank, numbers in enumerate(ranked):
                     for number in numbers:
                         if 0 <= number <= _LARGEST_STEP and number != size:
-                            found.setdefault(_with_size(seen.case, name, number), (rank, abs(number - size)))
+                            found.setdefault(_with_size(seen.case, name, number), (
+                                (rank - point.asked) % len(ranked), (place - point.asked // len(ranked)) % len(seen.case.sizes), abs(number - size)))
         return sorted(found, key=lambda case: (found[case], case.sizes))
 
     def _by_value(self, point: Point) -> "List[Case]":
