@@ -7,7 +7,7 @@ import pytest
 import tilevm
 import tilevm.judge
 from conftest import is_installed
-from tilevm.judge import _batch, _cases, _compare, _launches, _process, _reference
+from tilevm.judge import _batch, _cases, _compare, _findings, _launches, _process, _reference
 
 needs_triton = pytest.mark.skipif(not is_installed("triton") or not is_installed("torch"), reason="triton or torch is not installed")
 TASK = 'import torch\n\nINPUTS = {"x": "f32[n]"}\n\n\ndef scale(x):\n    return x * 2\n'
@@ -154,6 +154,20 @@ def test_two_compilers(paths, tmp_path, monkeypatch, factors, says):
         assert found.message.startswith(says) and found.code == "judge.differs", found.message
         first = "the VM's result is right: ('--device=cuda', '--compile') of 4 files"
         assert (first in found.message) == (factors[1] == 3.0), found.message
+
+
+@needs_triton
+def test_where_the_order_of_a_tasks_own_kernels_decides(paths, monkeypatch):
+    """On a GPU another block may be the last to write a place; the VM reports that of the task itself."""
+    task = tilevm.judge.load(paths()[0])
+    case = _cases.Case((("n", 3),))
+    for device, codes, same in (("cuda", {"vm.race"}, True), ("cuda", set(), False), ("vm", {"vm.race"}, False)):
+        options = tilevm.judge.Options(bounds=tilevm.judge.Bounds(device=device))
+        judge = tilevm.judge.Judge(task, __file__, None, options=options)
+        judge.reference.has_kernels = True
+        monkeypatch.setattr(judge.reference, "reports", lambda arguments, codes=codes: frozenset(codes))
+        assert judge.is_of_task(_findings.Finding("wrong", "judge.differs", ""), case) == same
+        assert judge.is_of_task(_findings.Finding("unsafe", "vm.duplicate_store", ""), case) == bool(codes)
 
 
 def test_places(tmp_path, monkeypatch):

@@ -454,6 +454,14 @@ def test_decompositions_by_rotations():
         assert not (abs(cut.view(numpy.float32) @ vh[:3] - want.want) <= want.bound).all()
 
 
+def test_the_largest_of_far_different_eigenvalues():
+    """That of a matrix of nearly equal numbers erred by 0.0147 in 49001 on an H200; one that is off by a digit of tf32 is wrong."""
+    torch = pytest.importorskip("torch")
+    a = torch.from_numpy((1000 + numpy.abs(numpy.random.default_rng(24).standard_normal((49, 49)))).astype(numpy.float32))
+    want = _reference.Reference(tilevm.judge.of_function(lambda a: torch.linalg.eig(a)[0].abs().amax(), example=(a,))).expect((a,)).results[0]
+    assert 0.0147 < want.bound < 49001 * 2.0 ** -11
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_integers_that_few_ways_of_rounding_change():
     """Where a number lies next to what decides about an integer, five ways in which rounding may go can all go one way."""

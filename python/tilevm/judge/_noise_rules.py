@@ -79,7 +79,8 @@ def size_of(name: str, number: int, value: Any) -> Any:
     dims = list(range(max(0, value.dim() - 2), value.dim()))
     size = value.abs().amax(dims, keepdim=True) if dims else value.abs()
     if name.startswith(_ITERATED) and value.dim() > 1:
-        return 4 * math.sqrt(min(value.shape[-2:])) * size  # they take some steps for each row, and each of these errs
+        steps = min(value.shape[-2:])  # some for each row, and each of these errs; along a vector that is much larger than others errors add up
+        return (4 * math.sqrt(steps) + steps) * size
     return 4 * size if name.startswith("_fft_") else size  # by the sum of all terms, which a kernel may take in place of log n steps
 
 
