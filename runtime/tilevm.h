@@ -291,7 +291,7 @@ typedef int32_t (*tilevm_interrupt_fn)(void* user);
  * and lines with kernel, block, operation and fix. Called once for each operation and run, when the run is over, by the thread
  * that ran it. */
 typedef void (*tilevm_warning_fn)(void* user, const char* text);
-/* What an operation that chooses was seen to choose in a run with full checks. Texts live until the callback returns. */
+/* The sides of an operation that chooses which a run with full checks took. Texts live until the callback returns. */
 enum { TILEVM_CHOICE_BRANCH = 0, TILEVM_CHOICE_LOOP, TILEVM_CHOICE_MASK, TILEVM_CHOICE_SELECT, TILEVM_CHOICE_COMPARISON };
 enum { TILEVM_SEEN_FALSE = 1, TILEVM_SEEN_TRUE = 2, TILEVM_SEEN_SEVERAL = 4 }; /* of a loop: no round, one, several */
 typedef struct tilevm_coverage {

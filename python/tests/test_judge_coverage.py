@@ -75,7 +75,10 @@ def said(choice=_coverage.COMPARISON, sides=_coverage.FALSE, where="answer.py:7:
 SCHEMA = tilevm.judge.of_function(lambda x: x, {"x": "f32[m, n]"}, "n <= 100").schema
 
 
-def proposals(*entries, case=Case((("m", 3), ("n", 5)))):
+SMALL = Case((("m", 3), ("n", 5)))
+
+
+def proposals(*entries, case=SMALL):
     coverage = _coverage.Coverage("answer.py")
     coverage.add(list(entries), case)
     found = []
@@ -102,7 +105,8 @@ def test_values_around_what_is_compared_with():
 
 
 def test_values_keep_to_the_schema():
-    schema = tilevm.judge.of_function(lambda x, k, s, g: x, {"x": "f32[n] in 0..40", "k": "i64[n] in 0..n-1", "s": "float in 0..50", "g": "int in 1..99"}, "").schema
+    inputs = {"x": "f32[n] in 0..40", "k": "i64[n] in 0..n-1", "s": "float in 0..50", "g": "int in 1..99"}
+    schema = tilevm.judge.of_function(lambda x, k, s, g: x, inputs, "").schema
     met = set()
     for seed in range(40):
         x, k, s, g = _cases.build(schema, Case((("n", 50),), values="at:37.5", seed=seed), [])

@@ -71,10 +71,10 @@ TEST_F(Options, Coverage) {
     return said;
   };
   EXPECT_TRUE(run(TILEVM_CHECK_BOUNDS, 8).empty());
-  EXPECT_EQ(run(TILEVM_CHECK_FULL, 8), (std::vector<std::string>{"halves cmpi less_than 4 3 -1.000000",
-                                                                 "halves select  3 3 0.000000"}));
-  EXPECT_EQ(run(TILEVM_CHECK_FULL, 3), (std::vector<std::string>{"halves cmpi less_than 4 2 -2.000000",
-                                                                 "halves select  3 2 0.000000"}));
+  EXPECT_EQ(run(TILEVM_CHECK_FULL, 8),
+            (std::vector<std::string>{"halves cmpi less_than 4 3 -1.000000", "halves select  3 3 0.000000"}));
+  EXPECT_EQ(run(TILEVM_CHECK_FULL, 3),
+            (std::vector<std::string>{"halves cmpi less_than 4 2 -2.000000", "halves select  3 2 0.000000"}));
 }
 
 TEST_F(Options, UnspecifiedValues) {

@@ -108,7 +108,8 @@ def judged(args, entries):
             del entries[name]
         left = [item for item in items if item["id"] not in entries]
         begin = time.monotonic()
-        for found in _batch.run(left, args.jobs, {"budget": args.budget, "sandbox": not args.no_sandbox, "out": "", "shrink": 0.1, "steered": not args.not_steered}):
+        options = {"budget": args.budget, "sandbox": not args.no_sandbox, "out": "", "shrink": 0.1, "steered": not args.not_steered}
+        for found in _batch.run(left, args.jobs, options):
             entry = {**by_id[found["id"]], **found}
             entries[found["id"]] = entry
             if args.out:

@@ -25,13 +25,16 @@ int64_t ElementsOfTile(const ir::Op& op) {
 }
 
 std::optional<Choice> ChoiceOf(const ir::Op& op) {
-  switch (op.opcode()) {
-    case Opcode::kIf: return Choice::kBranch;
-    case Opcode::kFor: return Choice::kLoop;
-    case Opcode::kSelect: return Choice::kSelect;
-    case Opcode::kCmpI:
-    case Opcode::kCmpF: return Choice::kComparison;
-    default: break;
+  static constexpr struct {
+    Opcode opcode;
+    Choice choice;
+  } kChoices[] = {{Opcode::kIf, Choice::kBranch},
+                  {Opcode::kFor, Choice::kLoop},
+                  {Opcode::kSelect, Choice::kSelect},
+                  {Opcode::kCmpI, Choice::kComparison},
+                  {Opcode::kCmpF, Choice::kComparison}};
+  for (const auto& row : kChoices) {
+    if (row.opcode == op.opcode()) return row.choice;
   }
   if (op.info()->is_access() && ir::FindOperand(op, ir::Field::kMask) != nullptr) return Choice::kMask;
   if (op.info()->is_access() && ElementsOfTile(op) > 0) return Choice::kMask;

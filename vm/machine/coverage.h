@@ -1,5 +1,5 @@
-// What the operations of a kernel that choose were seen to choose, for whoever looks for inputs that show more: a branch that was
-// never taken, a mask that was never false.
+// The sides that a kernel's branches, loops, masks, selects and comparisons took, for whoever looks for inputs that show more: a branch
+// that was never taken, a mask that was never false.
 #ifndef TILE_VM_MACHINE_COVERAGE_H_
 #define TILE_VM_MACHINE_COVERAGE_H_
 

@@ -8,7 +8,7 @@
 
     _task.py, _calls.py          what is to be computed: a function or module, and what it takes
     _schema.py      the inputs that it takes: written, or inferred from a call
-    _cases.py, _patterns.py      inputs that are tried
+    _cases.py, _patterns.py, _coverage.py      inputs that are tried, and what they did not show of the answer
     _reference.py, _noise.py, _noise_rules.py, _noise_numpy.py, _noise_tensors.py     the right result in float64, and how far rounding may lead from it
     _compare.py, _findings.py    what is wrong with a result or a call
     _probes.py      what is wrong although the results are right

@@ -22,7 +22,9 @@ def clamp_rows(x, limit):
 BUGS = [
     ("rare value", "r = ct.maximum(ct.minimum(v, most), 0.0)", "r = ct.where(v * 2.0 == 6.5, 0.0, ct.maximum(ct.minimum(v, most), 0.0))"),
     ("rare value", "r = ct.maximum(ct.minimum(v, most), 0.0)", "r = ct.where(most == 7.75, 0.0, ct.maximum(ct.minimum(v, most), 0.0))"),
-    ("rare size", "r = ct.maximum(ct.minimum(v, most), 0.0)", "r = ct.maximum(ct.minimum(v, most), 0.0)\n    if x.shape[1] % 29 == 13 + j:\n        r = r * 0.5"),
-    ("rare size", "r = ct.maximum(ct.minimum(v, most), 0.0)", "r = ct.maximum(ct.minimum(v, most), 0.0)\n    if x.shape[0] * 5 == 235:\n        r = r * 0.5"),
+    ("rare size", "r = ct.maximum(ct.minimum(v, most), 0.0)",
+     "r = ct.maximum(ct.minimum(v, most), 0.0)\n    if x.shape[1] % 29 == 13 + j:\n        r = r * 0.5"),
+    ("rare size", "r = ct.maximum(ct.minimum(v, most), 0.0)",
+     "r = ct.maximum(ct.minimum(v, most), 0.0)\n    if x.shape[0] * 5 == 235:\n        r = r * 0.5"),
 ]
 EQUIVALENT = [("ct.maximum(ct.minimum(v, most), 0.0)", "ct.minimum(ct.maximum(v, 0.0), most)")]
