@@ -1,5 +1,6 @@
 """Inputs follow what was never seen of an answer's branches, masks and comparisons."""
 import dataclasses
+import itertools
 import pathlib
 
 import numpy
@@ -102,6 +103,17 @@ def test_values_around_what_is_compared_with():
     for dtype in ("float32", "float16"):
         made = _patterns.fill(dataclasses.replace(item, dtype=dtype), {}, "at:37.5", (30, 40), numpy.random.default_rng(1))
         assert {37.5, 75.0, -37.5} <= set(made.ravel()) and ((made > 37.5) & (made < 37.6)).any() and numpy.isfinite(made).all()
+
+
+def test_examples_have_no_sizes():
+    """Their values are tried at other sizes, and they are not changed."""
+    around = said(op="cmpf", left=(-2, 2), right=(37.5, 37.5), gap=(-39.5, -35.5))
+    assert proposals(around, case=Case(example=0)) == []
+    coverage = _coverage.Coverage("answer.py")
+    coverage.add([around], Case(example=0))
+    coverage.add([around], SMALL, 30)
+    found = list(itertools.chain.from_iterable(coverage.proposals(SCHEMA) for _ in range(20)))
+    assert found and all(case.example is None and case.by_name for case in found)
 
 
 def test_values_keep_to_the_schema():

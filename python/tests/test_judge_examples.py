@@ -256,4 +256,5 @@ def test_a_task_of_kernels_is_right_by_itself(server, tmp_path, result, verdict)
     (tmp_path / "answer.py").write_text(text)
     (tmp_path / "own.py").write_text(f"{text}\n{'#' * 146}\n\ndef test_own():\n    own(torch.randn(3, 5))\n\n\ntest_own()\n")
     found = tilevm.judge.judge(str(tmp_path / "own.py"), str(tmp_path / "answer.py"), server=server, budget=1)
-    assert found.verdict == verdict and (verdict == "right" or "judge.not_written" in found.message), str(found)
+    reasons = ("judge.not_written", "its result is random")  # what nobody wrote may differ from call to call
+    assert found.verdict == verdict and (verdict == "right" or any(reason in found.message for reason in reasons)), str(found)

@@ -124,9 +124,9 @@ class Coverage:
                     known.nearest = known.last
                 if op == "cmpf":
                     self.numbers.update((v, None) for v in _constants(known.last))
-        if new:
+        if new and case.example is None:  # an example has no sizes to change
             self._cases.append(case)
-            if case.example is None and case.values != "normal":  # what it showed may do nothing to these values
+            if case.values != "normal":  # what it showed may do nothing to these values
                 self._usual.append(dataclasses.replace(case, values="normal", layout="contiguous", only=None, aliased=False))
         return new
 
@@ -206,14 +206,14 @@ class Coverage:
         """Values around the number that is compared with; where they are scaled before, by proportion. In many elements first, which hold all of them."""
         found: "List[Case]" = []
         for seen in filter(None, (point.around, point.nearest, point.last)):
+            own = [] if seen.case.example is not None else [seen.case]
             for number in _constants(seen):
                 other = seen.left if seen.right[0] == seen.right[1] == number else seen.right
                 values = [last * number / edge for last in _patterns.numbers_of(seen.case.values)[:1] for edge in other
                           if edge and 2 ** -20 < abs(number / edge) < 2 ** 20]
                 for value in (number, *values, -number, *(-v for v in values)):
-                    for case in filter(None, (self._wide, seen.case, *self._cases[-2:])):
-                        if case.example is None:
-                            found.append(dataclasses.replace(case, values=pattern([value]), aliased=False, layout="contiguous", only=None))
+                    for case in filter(None, (self._wide, *own, *self._cases[-2:])):
+                        found.append(dataclasses.replace(case, values=pattern([value]), aliased=False, layout="contiguous", only=None))
         return list(dict.fromkeys(found))
 
     def _mutated(self, schema: "Schema", generator: "Any") -> "Case":
