@@ -302,6 +302,13 @@ def test_cases_are_the_same_everywhere_and_meet_the_schema():
     assert set(_patterns.wanted(schema)) <= {case.values for case in seen}
 
 
+def test_bounds_come_where_no_integer_comes_twice():
+    schema = tilevm.judge.of_function(lambda x: x, {"x": "i32[n] in 0..1000 distinct", "y": "i32[n] in 3..2+n distinct"}, "").schema
+    for seed in range(5):
+        x, y = (numpy.asarray(each) for each in _cases.build(schema, _cases.Case((("n", 9),), seed=seed), []))
+        assert len(set(x.tolist())) == 9 and {0, 1000} <= set(x.tolist()) and sorted(y.tolist()) == list(range(3, 12))
+
+
 def test_bounds_of_floats_have_fractions():
     """They were cut to integers, so that a small constant between 1e-6 and 1e-3 was always 0."""
     schema = _schema.parse({"x": "f32[n] in 0.25..0.75 contiguous", "k": "i32[n] in 0..n-1 or -100 contiguous", "eps": "float in 1e-6..1e-3"}, "", "numpy")

@@ -79,6 +79,9 @@ def _integers(item: ArrayInput, sizes: "Mapping[str, int]", pattern: str, shape:
     high = max(low, high)
     if "distinct" in item.words and high - low + 1 >= count:
         values = low + generator.permutation(high - low + 1)[:count]
+        for place, bound in ((0, high), (-1, low)):  # both bounds come, once
+            if count > 2 and bound not in values:
+                values[place] = bound
     elif pattern in ("low", "high"):
         values = numpy.full(count, low if pattern == "low" else high)
         if pattern == "high" and "sorted" in item.words and count > 1:
