@@ -54,7 +54,7 @@ class Observation:
 
     @property
     def distance(self) -> float:
-        return 0.0 if self.gap[0] <= 0 <= self.gap[1] else min(map(abs, self.gap))
+        return 0.0 if self.gap[0] <= 0 <= self.gap[1] else min(abs(self.gap[0]), abs(self.gap[1]))
 
 
 @dataclasses.dataclass
