@@ -79,8 +79,9 @@ def size_of(name: str, number: int, value: Any) -> Any:
     dims = list(range(max(0, value.dim() - 2), value.dim()))
     size = value.abs().amax(dims, keepdim=True) if dims else value.abs()
     if name.startswith(_ITERATED) and value.dim() > 1:
-        steps = min(value.shape[-2:])  # some for each row, and each of these errs; along a vector that is much larger than others errors add up
-        return (4 * math.sqrt(steps) + steps) * size
+        # Some steps for each row, and each of these errs; along a vector that is much larger than others errors add up, to a few last digits of its value.
+        steps = min(value.shape[-2:])
+        return 4 * (math.sqrt(steps) + steps) * size
     return 4 * size if name.startswith("_fft_") else size  # by the sum of all terms, which a kernel may take in place of log n steps
 
 
