@@ -1,7 +1,7 @@
 """Builds the wheel of the Python package from an installation of tilevm:  build_wheel.py --prefix=PREFIX --out=DIR
 
 PREFIX is what runtime/package/copy.sh made; it goes into the package as tilevm/_native. The extension is compiled here, with the
-C compiler and the headers of the running Python, against the stable ABI of CPython 3.10, so that one wheel serves all newer ones.
+C compiler and the headers of the running Python, against the stable ABI of CPython 3.9, so that one wheel serves all newer ones.
 Its platform tag names the oldest system that has every versioned symbol that anything inside needs (wheel_systems.py). Equal inputs give equal bytes.
 The environment's SOURCE_DATE_EPOCH dates the files. CC is the compiler, whose machine the wheel is for; CPPFLAGS and LDFLAGS are its options
 (`./install --portable` sets them). Files of the folder --info=DIR go beside the metadata. Prints the path of the wheel.
@@ -77,7 +77,7 @@ Name: tilevm
 Version: {version}
 Summary: Tile kernels on any CPU and on GPUs: cuTile Python's and CUDA Tile C++'s bytecode without a GPU
 License: Apache-2.0
-Requires-Python: >=3.10
+Requires-Python: >=3.9
 Requires-Dist: numpy
 Provides-Extra: lsp
 Requires-Dist: pygls>=2; extra == "lsp"
@@ -100,7 +100,7 @@ def write_wheel(path, files, version, tag, more):
     info = f"tilevm-{version}.dist-info"
     texts = {
         f"{info}/METADATA": METADATA.format(version=version) + (ROOT / "docs/python.md").read_text(),
-        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: cp310-abi3-{tag}\n",
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: cp39-abi3-{tag}\n",
         f"{info}/entry_points.txt": "[console_scripts]\ntilevm = tilevm._tools:tilevm\ntilec = tilevm._tools:tilec\n"
                                    "tilevm-lsp = tilevm.lsp:main\n"
                                    "[triton.backends]\ntilevm = tilevm.triton\n"
@@ -148,7 +148,7 @@ def main():
         for mistake in system.mistakes(files):
             fail(mistake)
         version, tag = release(), system.tag(files)
-        path = args.out / f"tilevm-{version}-cp310-abi3-{tag}.whl"
+        path = args.out / f"tilevm-{version}-cp39-abi3-{tag}.whl"
         write_wheel(path, files, version, tag, args.info)
     print(path)
 

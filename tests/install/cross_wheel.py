@@ -17,7 +17,7 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).absolute().parents[2]
-NAME = re.compile(r"tilevm-(?P<version>[^-]+)-(?P<tag>cp310-abi3-(?P<platform>macosx_(?P<major>\d+)_(?P<minor>\d+)_arm64|win_amd64))\.whl")
+NAME = re.compile(r"tilevm-(?P<version>[^-]+)-(?P<tag>cp39-abi3-(?P<platform>macosx_(?P<major>\d+)_(?P<minor>\d+)_arm64|win_amd64))\.whl")
 
 
 class Broken(Exception):

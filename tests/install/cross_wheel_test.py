@@ -84,13 +84,13 @@ def mistakes(system, change=None, tag=None, record=None):
     if change is not None:
         change(files)
     info = "tilevm-1.0.dist-info"
-    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nTag: cp310-abi3-{tag or TAGS[system]}\n".encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nTag: cp39-abi3-{tag or TAGS[system]}\n".encode()
     rows = [f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}\n" for name, data in files.items()]
     files[f"{info}/RECORD"] = ("".join(rows) + f"{info}/RECORD,,\n").encode()
     if record is not None:
         record(files)
     with tempfile.TemporaryDirectory() as work:
-        path = pathlib.Path(work) / f"tilevm-1.0-cp310-abi3-{TAGS[system]}.whl"
+        path = pathlib.Path(work) / f"tilevm-1.0-cp39-abi3-{TAGS[system]}.whl"
         with zipfile.ZipFile(path, "w") as wheel:
             for name, data in files.items():
                 wheel.writestr(name, data)

@@ -1,4 +1,4 @@
-"""Rules for which other programs read the files: ShellCheck for shell scripts, ruff for Python, clang-format for C++, codespell for words.
+"""Rules for which other programs read the files: ShellCheck for shell scripts, ruff and vermin for Python, clang-format for C++, codespell for words.
 
 What each may complain of stands in the scripts' annotations, in ruff.toml, in .clang-format, and in NO_MISTAKES. A program that is missing skips its
 rule, by name; ./test installs all of them.
@@ -48,6 +48,27 @@ def python_is_clean(root, files):
     if not ruff:
         raise Missing("TILEVM_RUFF names no ruff (third_party/ruff/install.sh)")
     return complaints(root, [ruff, "check", "--quiet", "--no-cache", "--output-format=concise", *written_in(files, ".py", PYTHON)])
+
+
+def package_runs_on_oldest_python(root, files):
+    """The Python that the wheel asks for is the one that all parts are made for, and the package's sources use nothing newer."""
+    needed = re.search(r"^Requires-Python: >=3\.(\d+)$", (root / "python/build_wheel.py").read_text(), re.M)
+    if needed is None:
+        yield "python/build_wheel.py: no Requires-Python of the form >=3.N"
+        return
+    minor = int(needed[1])
+    for name, words in (("python/build_wheel.py", f"Tag: cp3{minor}-abi3-"), ("python/ext/core/object.h", f"#define Py_LIMITED_API 0x03{minor:02X}0000\n"),
+                        ("ruff.toml", f'target-version = "py3{minor}"'), ("README.md", f"CPython 3.{minor} or newer")):
+        if words not in (root / name).read_text():
+            yield f"{name}: the wheel needs Python 3.{minor}, so this has to say: {words.strip()}"
+    vermin = pathlib.Path(os.environ.get("TILEVM_RUFF", "")).with_name("vermin") if os.environ.get("TILEVM_RUFF") else None
+    if vermin is None or not vermin.exists():
+        raise Missing("TILEVM_RUFF names no ruff that vermin lies beside (third_party/ruff/install.sh)")
+    sources = [name for name in written_in(files, ".py", PYTHON) if name.startswith("python/tilevm/")]
+    # A line for each use, and one for each file with the least that it needs.
+    found = complaints(root, [str(vermin), "--no-tips", f"--target=3.{minor}-", "--violations", "--format", "parsable", *sources])
+    uses = [line.removeprefix(f"{root}/").split(":") for line in found]
+    yield from (f"{name}:{line}: Python {newer} has this first: {what}" for name, line, _, _, newer, what, *_ in uses if what)
 
 
 def cpp_is_formatted(root, files):

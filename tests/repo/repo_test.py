@@ -283,6 +283,10 @@ def python_is_clean(files):
     return linters.python_is_clean(ROOT, files)
 
 
+def package_runs_on_oldest_python(files):
+    return linters.package_runs_on_oldest_python(ROOT, files)
+
+
 def cpp_is_formatted(files):
     return linters.cpp_is_formatted(ROOT, files)
 
@@ -345,7 +349,8 @@ RULES = [
     no_long_source, no_unfinished_marks, nothing_of_one_machine, page_names.pages_name_what_exists, page_names.walks_name_their_files,
     page_names.concepts_are_in_the_glossary,
     prose.prose_is_plain,
-    knowledge_stands_in_one_place, cpp_is_formatted, python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
+    knowledge_stands_in_one_place, cpp_is_formatted, package_runs_on_oldest_python,
+    python_is_clean, sections_exist, shell_scripts_are_clean, sources_are_covered,
     top_is_a_fixed_list, words_are_spelled,
 ]
 

@@ -32,5 +32,5 @@ wheel=$(echo "$work"/out/*.whl)
 python3 tests/install/cross_wheel.py "$wheel" >&2
 mkdir -p "$out"
 cp "$wheel" "$out"
-cp "$work/info/sboms/tilevm.cdx.json" "$out/$(basename "${wheel%%-cp310*}")-$platform.cdx.json"
+cp "$work/info/sboms/tilevm.cdx.json" "$out/$(basename "${wheel%%-cp39*}")-$platform.cdx.json"
 echo "$out/$(basename "$wheel")"

@@ -28,6 +28,18 @@ PyObject* new_handle(PyTypeObject* type, void* handle, void (*destroy)(void*)) {
   return PyErr_NoMemory();
 }
 
+PyObject* refuse_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  (void)arguments;
+  (void)keywords;
+  PyErr_Format(PyExc_TypeError, "cannot create an object of %R", type);
+  return NULL;
+}
+
+const char* text_of(PyObject* str) {
+  const char* text = NULL;
+  return PyArg_Parse(str, "s", &text) ? text : NULL;
+}
+
 void enter(PyObject* self) {
   Py_INCREF(self);
   PyThread_type_lock lock = ((Handle*)self)->lock;

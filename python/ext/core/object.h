@@ -1,7 +1,7 @@
 /* _tilevm: the C interface of tilevm (runtime/tilevm.h) as Python types, one for one. What users see is made from them
  * in Python (python/tilevm); nothing here decides anything. This header is the ground: objects that own a handle of the library.
  *
- * Stable ABI of CPython 3.10: no buffers, no vectorcall, heap types only. Every call that can take long releases the
+ * Stable ABI of CPython 3.9: no buffers, no vectorcall, heap types only. Every call that can take long releases the
  * GIL; callbacks of the library (prints, interrupts) take it. Handles of the library may be destroyed in any order, so
  * objects here need not refer to each other.
  *
@@ -10,10 +10,15 @@
 #ifndef TILE_PYTHON_EXT_CORE_OBJECT_H_
 #define TILE_PYTHON_EXT_CORE_OBJECT_H_
 
-#define Py_LIMITED_API 0x030A0000
+#define Py_LIMITED_API 0x03090000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <tilevm.h>
+
+/* CPython 3.9 has these calling conventions as 3.10 does, where they joined the stable ABI. */
+#ifndef METH_FASTCALL
+#define METH_FASTCALL 0x0080
+#endif
 
 /* An object that owns a handle. */
 typedef struct Handle {
@@ -29,6 +34,10 @@ void leave(PyObject* self);
 void* handle_of(PyObject* object, PyTypeObject* type);
 /* A new object of a type (tp_new) that owns the handle. Destroys it on failure. */
 PyObject* new_handle(PyTypeObject* type, void* handle, void (*destroy)(void*));
+/* tp_new of types that only functions here make: always a TypeError. */
+PyObject* refuse_new(PyTypeObject* type, PyObject* arguments, PyObject* keywords);
+/* UTF-8 of a str, which the str owns; NULL and an exception if there is none. */
+const char* text_of(PyObject* str);
 /* Frees the object, after its handle was destroyed. */
 void free_object(PyObject* self);
 

@@ -200,8 +200,11 @@ static PyType_Slot event_slots[] = {{Py_tp_new, event_new},
                                     {Py_tp_methods, event_methods},
                                     {Py_tp_doc, "Event(device)"},
                                     {0, NULL}};
-static PyType_Slot graph_slots[] = {
-    {Py_tp_dealloc, graph_dealloc}, {Py_tp_methods, graph_methods}, {Py_tp_doc, "recorded work"}, {0, NULL}};
+static PyType_Slot graph_slots[] = {{Py_tp_new, refuse_new},
+                                    {Py_tp_dealloc, graph_dealloc},
+                                    {Py_tp_methods, graph_methods},
+                                    {Py_tp_doc, "recorded work"},
+                                    {0, NULL}};
 static PyType_Slot buffer_slots[] = {{Py_tp_new, buffer_new},
                                      {Py_tp_dealloc, buffer_dealloc},
                                      {Py_tp_methods, buffer_methods},
@@ -209,8 +212,7 @@ static PyType_Slot buffer_slots[] = {{Py_tp_new, buffer_new},
                                      {0, NULL}};
 static PyType_Spec stream_spec = {"_tilevm.Stream", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, stream_slots};
 static PyType_Spec event_spec = {"_tilevm.Event", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, event_slots};
-static PyType_Spec graph_spec = {"_tilevm.Graph", sizeof(Handle), 0,
-                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, graph_slots};
+static PyType_Spec graph_spec = {"_tilevm.Graph", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, graph_slots};
 static PyType_Spec buffer_spec = {"_tilevm.Buffer", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT, buffer_slots};
 
 int add_stream(PyObject* module) {

@@ -29,7 +29,7 @@ static PyObject* function_new(PyTypeObject* type, PyObject* arguments, PyObject*
   PyObject *program, *name;
   if (!PyArg_ParseTuple(arguments, "OU:TritonFunction", &program, &name)) return NULL;
   tilevm_module* module = handle_of(program, ProgramType);
-  const char* text = module == NULL ? NULL : PyUnicode_AsUTF8AndSize(name, NULL);
+  const char* text = module == NULL ? NULL : text_of(name);
   Function* self = text == NULL ? NULL : (Function*)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (self == NULL) return NULL;
   Py_INCREF(program);
@@ -99,7 +99,7 @@ typedef struct Bound {
 static tilevm_status add_named(tilevm_launch* launch, PyObject* name, PyObject* address, int type, PyObject* shape) {
   tilevm_array array;
   int64_t sizes[16], steps[16];
-  const char* text = PyUnicode_AsUTF8AndSize(name, NULL);
+  const char* text = text_of(name);
   if (text == NULL || read_array(address, type, shape, Py_None, &array, sizes, steps) != 0) return TILEVM_INTERNAL;
   return add_array(launch, text, &array);
 }
@@ -120,7 +120,7 @@ static tilevm_status add_piece(tilevm_launch* launch, const Questions* ask, cons
 
 /* Says which array the parameter points to, where that is not all of its memory. */
 static tilevm_status name_array(tilevm_launch* launch, const Questions* ask, const Piece* p) {
-  const char* name = PyUnicode_AsUTF8AndSize(p->leaf->name, NULL);
+  const char* name = text_of(p->leaf->name);
   if (name == NULL) return TILEVM_INTERNAL;
   int64_t sizes[16] = {0}, steps[16];
   tilevm_array array = {(void*)(uintptr_t)p->address, p->leaf->type, 1, sizes, NULL};
@@ -182,7 +182,7 @@ static int read_grid(PyObject* arguments, uint64_t grid[3]) {
           "error[triton.grid]: dimension %d of the grid is %A, must be an integer\n  fix: divide by triton.cdiv(n, BLOCK) "
           "or n // BLOCK",
           d, PyTuple_GetItem(arguments, d));
-      if (text != NULL) raise_error(TILEVM_INVALID_ARGUMENT, "triton.grid", PyUnicode_AsUTF8AndSize(text, NULL));
+      if (text != NULL) raise_error(TILEVM_INVALID_ARGUMENT, "triton.grid", text_of(text));
       Py_XDECREF(text);
       return -1;
     }

@@ -301,7 +301,8 @@ def test_what_a_kernel_returns_is_refused_at_the_statement():
     with pytest.raises(script.ScriptError) as e:
         returning(A)
     first = returning._file[1]
-    assert (e.value.line, e.value.column, e.value.code) == (first + 3, 5, "script.control") and "script.store" in e.value.fix
+    column = 5 if hasattr(test_what_a_kernel_returns_is_refused_at_the_statement.__code__, "co_positions") else 1  # since Python 3.11
+    assert (e.value.line, e.value.column, e.value.code) == (first + 3, column, "script.control") and "script.store" in e.value.fix
 
 
 def test_statements_of_several_lines():
