@@ -467,6 +467,26 @@ def test_the_largest_of_far_different_eigenvalues():
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_a_single_number_that_few_ways_of_rounding_move():
+    """Five draws of one number may all be small: the bound of an eigenvalue was a sixth of what forty give, and a GPU's is beyond that."""
+    import torch
+    from tilevm.judge import _compare, _findings, _judge
+
+    reference = _reference.Reference(tilevm.judge.of_function(lambda a: torch.linalg.eig(a)[0].abs().amax(), example=(torch.eye(2),)))
+    bounds = []
+    for seed in range(12):
+        a = torch.from_numpy(numpy.abs(numpy.random.default_rng(seed).standard_normal((12, 12))).astype(numpy.float32) * 100)
+        bounds.append([float(each.expect((a,)).results[0].noise) for each in (reference, reference.closer())])
+    few, many = zip(*bounds)
+    assert max(few) / min(few) > 2 > max(many) / min(many), bounds
+    expected = reference.expect((torch.eye(2),))
+    for elements, asked in ((1, True), (4, True), (5, False)):
+        difference = _compare.Difference("judge.differs", "", elements=elements, wrong=1)
+        found = _findings.Finding("wrong", "judge.differs", "", difference=difference)
+        assert _judge._is_of_few(found, expected) == asked
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_integers_that_few_ways_of_rounding_change():
     """Where a number lies next to what decides about an integer, five ways in which rounding may go can all go one way."""
     import torch

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ._task import Task
 
 
+_FEW = 4  # elements
 _COLLISIONS = frozenset(("vm.race", "vm.duplicate_store", "vm.order"))  # of elements that several lanes or blocks write
 
 
@@ -211,7 +212,7 @@ class Judge:
             if _findings.of_reply(reply.said, reply.results, reply.after, wider, self.names, case, self._overflows) is None:
                 found, expected, self.reference = None, wider, reference
                 self.remark("judge.tf32: tl.dot rounds operands of float32 to tf32, its default; `TF32 = False` in the task makes that wrong")
-        if found is not None and _is_of_few_integers(found, expected):
+        if found is not None and _is_of_few(found, expected):
             closer = self.reference.closer().expect(arguments, case)
             found = _findings.of_reply(reply.said, reply.results, reply.after, closer, self.names, case, self._overflows)
         if found is not None and found.code in ("judge.differs", "judge.special") and self.reference.is_random_at(arguments):
@@ -396,13 +397,15 @@ class _Failed(Exception):
 Failed = _Failed
 
 
-def _is_of_few_integers(found: Finding, expected: "Expected") -> bool:
-    """Those may lie so near to where rounding decides them that no way in which it went has shown that."""
+def _is_of_few(found: Finding, expected: "Expected") -> bool:
+    """Whether few ways in which rounding goes may not have shown how far it leads: for few integers, which may lie next to what decides about them, and
+    for a result without neighbours that err as it does."""
     difference = found.difference
     if found.code != "judge.differs" or difference is None or difference.result >= len(expected.results):
         return False
-    whole = expected.results[difference.result].want.dtype.kind != "f"
-    return whole and difference.wrong <= max(1, difference.elements // 100)
+    if expected.results[difference.result].want.dtype.kind == "f":
+        return difference.elements <= _FEW
+    return difference.wrong <= max(1, difference.elements // 100)
 
 
 def _simpler(case: "Case") -> "List[Case]":

@@ -122,7 +122,8 @@ class Reference:
         return self._with_tf32
 
     def closer(self) -> "Reference":
-        """Of the same task, with more ways in which rounding may go: integers that few of them change are seen to be open."""
+        """Of the same task, with more ways in which rounding may go: integers that few of them change are seen to be open, and the error of a single
+        number is not underestimated."""
         if self._closer is None:
             self._closer = Reference(self._task, self._tf32, _MANY_SAMPLES)
         return self._closer
