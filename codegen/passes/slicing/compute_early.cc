@@ -7,6 +7,7 @@
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
+#include "codegen/passes/slicing/kept_tiles.h"
 #include "codegen/passes/slicing/slice.h"
 #include "codegen/passes/slicing/slice_cone.h"
 #include "ir/op_views.h"
@@ -19,8 +20,6 @@ namespace {
 using ir::Op;
 using ir::Value;
 
-bool IsConversion(const Op& op) { return op.info()->family == ir::Family::kConvert && op.num_operands() == 1; }
-
 class EarlyBlock {
  public:
   EarlyBlock(ir::Module* module, ir::Block* block) : module_(module), block_(block) {
@@ -31,31 +30,29 @@ class EarlyBlock {
     }
   }
 
-  int Run() {
-    int moved = 0;
-    if (exchanges_.empty()) return 0;
-    for (Op* op : ops_) moved += Move(op) ? 1 : 0;
-    return moved;
+  void Run() {
+    if (exchanges_.empty()) return;
+    for (Op* op : ops_) Move(op);
   }
 
  private:
-  // Operands are data of this block. `from`: behind this position the operation uses up what it gains by.
+  // What an operation saves across an exchange: the registers of operands of this block that nothing else uses any more behind the position `from`,
+  // less those of its result.
   struct Gain {
     int64_t words = 0;
     int from = 0;
   };
 
-  bool Move(Op* op) {
-    if (!op->info()->has(ir::kElementwise) || !ir::MayRunAnywhere(*op) || op->num_results() != 1) return false;
-    if (RegistersOf(op->result(0)->type()) == 0 || registers_.OnlySays(op->result(0))) return false;
+  void Move(Op* op) {
+    if (!op->info()->has(ir::kElementwise) || !ir::MayRunAnywhere(*op) || op->num_results() != 1) return;
+    if (RegistersOf(op->result(0)->type()) == 0 || registers_.OnlySays(op->result(0))) return;
     const Gain gain = GainOf(*op);
-    if (gain.words <= 0) return false;
+    if (gain.words <= 0) return;
     const auto exchange = std::upper_bound(exchanges_.begin(), exchanges_.end(), gain.from,
                                            [&](int at, const Op* e) { return at < position_.at(e); });
-    if (exchange == exchanges_.end() || position_.at(*exchange) > position_.at(op)) return false;
+    if (exchange == exchanges_.end() || position_.at(*exchange) > position_.at(op)) return;
     ir::MoveBefore(module_, op, *exchange);
     position_[op] = position_.at(*exchange) - 1;
-    return true;
   }
 
   Gain GainOf(const Op& op) {
@@ -76,13 +73,11 @@ class EarlyBlock {
   }
 
   // What is converted from a loaded tile is kept as it lies in memory.
-  int64_t WordsOf(const Value& v) const {
-    const Value* from = &v;
-    while (from->def() != nullptr && IsConversion(*from->def())) from = from->def()->operand(0);
+  static int64_t WordsOf(const Value& v) {
+    const Value* from = Unconverted(&v);
     const bool loaded = from->def() != nullptr && from->def()->info()->is_load();
     const int64_t words = RegistersOf(v.type());
-    return loaded ? std::min(words, from->type().num_elements() * std::max(8, ir::MemoryBits(from->type().elem())) / 32)
-                  : words;
+    return loaded ? std::min(words, WordsInMemory(from->type())) : words;
   }
 
   // The last use of a value by others.
@@ -103,22 +98,22 @@ class EarlyBlock {
   TileRegisters registers_;
 };
 
-}  // namespace
-
-int ComputeEarly(ir::Module* module, ir::Block* block) {
-  int moved = EarlyBlock(module, block).Run();
+// In the block, and in those in it.
+void ComputeEarlyIn(ir::Module* module, ir::Block* block) {
+  EarlyBlock(module, block).Run();
   for (Op* op : *block) {
     for (int r = 0; r < op->num_regions() && !op->info()->has(ir::kElementBody); ++r) {
-      if (op->region(r) != nullptr) moved += ComputeEarly(module, op->region(r));
+      if (op->region(r) != nullptr) ComputeEarlyIn(module, op->region(r));
     }
   }
-  return moved;
 }
+
+}  // namespace
 
 absl::Status ComputeEarly(Program& p) {
   const SliceOptions slices = SlicesFor(p.candidate.num_warps);
   if (HasProducts(*p.function) || MostLiveData(*p.function).words <= slices.carried) return absl::OkStatus();
-  ComputeEarly(p.module.get(), p.function->body());
+  ComputeEarlyIn(p.module.get(), p.function->body());
   return absl::OkStatus();
 }
 

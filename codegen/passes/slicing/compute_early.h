@@ -18,9 +18,6 @@ namespace tile::codegen {
 
 absl::Status ComputeEarly(Program& p);
 
-// The operations that moved, of the block and of those in it.
-int ComputeEarly(ir::Module* module, ir::Block* block);
-
 }  // namespace tile::codegen
 
 #endif  // TILE_CODEGEN_PASSES_SLICING_COMPUTE_EARLY_H_

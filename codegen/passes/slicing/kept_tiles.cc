@@ -21,8 +21,6 @@ using ir::Value;
 // Of one operand, and cheap: from what is loaded it is computed again.
 bool IsConversion(const Op& op) { return op.info()->family == ir::Family::kConvert && op.num_operands() == 1; }
 
-int64_t WordsInMemory(const ir::Type& t) { return t.num_elements() * std::max(8, ir::MemoryBits(t.elem())) / 32; }
-
 class Kept {
  public:
   explicit Kept(const ir::Block& block) : block_(block) {
@@ -119,9 +117,7 @@ class Kept {
   // All loads in front of it come before it: what it stores is there whole, unless it is computed from what lives anyway.
   int64_t LiveAtStore(const Op& store, const Value* stored) {
     const int at = position_.at(&store);
-    const Value* from = stored;
-    while (from->def() != nullptr && IsConversion(*from->def())) from = from->def()->operand(0);
-    const bool is_there = LivesAcross(Source(stored), at) || LivesAcross(from, at);
+    const bool is_there = LivesAcross(Source(stored), at) || LivesAcross(Unconverted(stored), at);
     return LiveAcross(at) + (is_there ? 0 : WordsInMemory(stored->type()));
   }
 
@@ -132,6 +128,13 @@ class Kept {
 };
 
 }  // namespace
+
+int64_t WordsInMemory(const ir::Type& t) { return t.num_elements() * std::max(8, ir::MemoryBits(t.elem())) / 32; }
+
+const Value* Unconverted(const Value* v) {
+  while (v->def() != nullptr && IsConversion(*v->def())) v = v->def()->operand(0);
+  return v;
+}
 
 std::optional<int64_t> KeptWords(const ir::Block& block) { return Kept(block).Words(); }
 

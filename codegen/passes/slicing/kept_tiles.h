@@ -25,6 +25,10 @@
 namespace tile::codegen {
 
 std::optional<int64_t> KeptWords(const ir::Block& block);
+// Registers of 32 bits that a tile takes over all threads as it lies in memory.
+int64_t WordsInMemory(const ir::Type& t);
+// The value from which conversions of one operand made this one, which threads can make again.
+const ir::Value* Unconverted(const ir::Value* v);
 void ConvertAgain(ir::Module* module, ir::Block* block);
 
 }  // namespace tile::codegen
