@@ -117,6 +117,7 @@ class _Left:
 def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     """The verdict on a line; what is no task is undecided."""
     from . import Judge, Options, imports_of, prepare, split
+    from ._judge import judge_on
     from ._process import Bounds
     from ._replay import write
     from ._verdict import UNDECIDED, Verdict
@@ -124,29 +125,25 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     try:
         path, entry = split(item["answer"])
         imports = imports_of(path, item["task"].partition(".py:")[0])
-        devices = options.get("device", "vm").split(",")
-        for device in devices:
+        devices = options.get("device", "vm")
+        for device in devices.split(","):
             _server(imports, device)  # it imports while the task is loaded
         prepare(imports)
         task, reference = _task_of(item)
         chosen = Options(budget=options["budget"], shrink=options.get("shrink", Options.shrink), steered=options.get("steered", True))
 
-        def judge() -> "Verdict":
-            made = None
-            for device in reversed(devices):
-                bounds = Bounds(sandbox=options["sandbox"], device=device)
-                made = Judge(task, path, _server(imports, device), entry, dataclasses.replace(chosen, bounds=bounds), reference, made)
-            assert made is not None
-            return made.run()
+        def make(device: str, beside: "Optional[Judge]") -> Judge:
+            bounds = Bounds(sandbox=options["sandbox"], device=device)
+            return Judge(task, path, _server(imports, device), entry, dataclasses.replace(chosen, bounds=bounds), reference, beside)
 
         try:
-            verdict = judge()
+            verdict = judge_on(devices, make).run()
         except UnavailableError as error:
             if error.code != "judge.server":
                 raise
-            for device in devices:
+            for device in devices.split(","):
                 _servers.pop((imports, device)).close()  # the machine ended it: once more with another one
-            verdict = judge()
+            verdict = judge_on(devices, make).run()
         if verdict.verdict != "right" and options.get("out") and task.path:
             verdict.replay = write(verdict, options["out"], entry)
     except Error as error:

@@ -26,7 +26,7 @@ from ._schema import ArrayInput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Tuple
 
     from ._cases import Case
     from ._process import AnswerProcess, Server
@@ -395,6 +395,15 @@ class _Failed(Exception):
 
 
 Failed = _Failed
+
+
+def judge_on(devices: str, make: "Callable[[str, Optional[Judge]], Judge]") -> Judge:
+    """That of the first device, beside those of the others: `devices` are names with commas between them, and it comes from make(device, beside)."""
+    first, *others = devices.split(",")
+    beside = None
+    for device in reversed(others):
+        beside = make(device, beside)
+    return make(first, beside)
 
 
 def _is_of_few(found: Finding, expected: "Expected") -> bool:

@@ -13,7 +13,7 @@ from .._errors import argument_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict
+    from typing import Any, Dict, Optional
 
     from ._verdict import Verdict
 
@@ -55,20 +55,20 @@ def repeat(path: str) -> "Verdict":
     """The verdict on the one input of a finding. Errors: ArgumentError; UnavailableError."""
     from . import Bounds, Judge, Options, Server, imports_of, load, prepare
     from ._cases import Case
-    from ._judge import Failed
+    from ._judge import Failed, judge_on
     from ._reference import Refused
 
     said = read(path)
     imports = imports_of(said["task"], said["answer"])
-    devices = said.get("device", "vm").split(",")
     with contextlib.ExitStack() as servers:
         prepare(imports)
-        task, judge = load(said["task"]), None
-        for device in reversed(devices):
+        task = load(said["task"])
+
+        def make(device: str, beside: "Optional[Judge]") -> Judge:
             options = Options(shrink=0, bounds=Bounds(sandbox=device == "vm", device=device))
-            server = servers.enter_context(Server(imports, device))
-            judge = Judge(task, said["answer"], server, said.get("entry", ""), options, beside=judge)
-        assert judge is not None
+            return Judge(task, said["answer"], servers.enter_context(Server(imports, device)), said.get("entry", ""), options, beside=beside)
+
+        judge = judge_on(said.get("device", "vm"), make)
         finding, case = None, None if said.get("case") is None else Case.from_json(said["case"])
         try:
             judge.process()
