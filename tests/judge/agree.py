@@ -29,6 +29,7 @@ class Lasting:
 
     def __init__(self, server):
         self._server, self._process, self.seconds = server, None, 0.0
+        self.imports = server.imports
 
     def open(self, answer, hidden, bounds):
         if self._process is None:
@@ -60,20 +61,22 @@ def on_gpu(item, said, budget, probes, device, alone, search=False):
     """The verdict of the GPU, as JSON, on the input of the VM's unless it is to `search`. Unless `alone` in a process that other answers were in."""
     from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
     from tilevm.judge._cases import Case
-    from tilevm.judge._judge import Failed
+    from tilevm.judge._judge import Failed, judge_on
     from tilevm.judge._reference import Refused
 
     path, entry = split(item["answer"])
     imports = imports_of(path, item["task"])
     prepare(imports)
     task, reference = _batch._task_of(item)
-    judge = None
-    for each in reversed(device.split(",")):
+
+    def make(each, beside):
         server = _batch._server(imports, each)
         if not alone:
             server = LASTING.setdefault((imports, each), Lasting(server))
         options = Options(budget=budget, shrink=0, probes=probes, bounds=Bounds(sandbox=False, device=each))
-        judge = Judge(task, path, server, entry, options, reference, judge)
+        return Judge(task, path, server, entry, options, reference, beside)
+
+    judge = judge_on(device, make)
     if search or said["verdict"] == "right" or not said.get("case"):
         return judge.run().to_json()
     try:
