@@ -311,7 +311,7 @@ BuiltImage WithBestWarps(const ir::Module& module, const ir::Function& function,
   return *std::move(half);
 }
 
-// What is kept of all attempts is warned of.
+// The best of all attempts. A warning of spills is about this one.
 BuiltImage Final(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                  ir::ImageKind kind, BuiltImage built) {
   BuiltImage best = WithBestWarps(module, function, options, kind, std::move(built));

@@ -234,7 +234,7 @@ class Generator {
   std::vector<Val> Carried(int most);
   // Loops that carry large tiles (random_carried.cc).
   void StepCarried();
-  // Of a tile of floats.
+  // A tile of floats, divided by the largest absolute values along a dimension.
   Val Normalised(const Val& x, int64_t dim);
   void StepNormalised();
   Val Joined(const Val& carried, const Val& x);

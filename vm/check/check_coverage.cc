@@ -16,7 +16,7 @@ using ir::Opcode;
 
 constexpr uint32_t kBoth = kSeenFalse | kSeenTrue;
 
-// Of an access through a view, whose elements outside of the array are masked off as it were; 0: no such access.
+// The elements of the tile that an access through a view moves; 0: it is no such access. Elements outside of the array count as masked off.
 int64_t ElementsOfTile(const ir::Op& op) {
   if (ir::FindOperand(op, ir::Field::kView) == nullptr) return 0;
   const ir::Value* tile = ir::FindOperand(op, ir::Field::kTile);

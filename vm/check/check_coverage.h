@@ -20,7 +20,7 @@ class Choices {
   // Before and after an instruction, by its number.
   void Before(const BlockState& b, size_t instr);
   void After(const BlockState& b, size_t instr);
-  // Between these: so many elements are read or written.
+  // Between these: the instruction reads or writes `elements` elements.
   void OnAccess(int64_t elements) { accessed_ += elements; }
   // In the order of the text. Operations that never ran have no sides.
   std::vector<Coverage> Take();

@@ -17,13 +17,13 @@ struct Interval {
   double least, most;
 };
 
-// Of one operation in one run.
+// What one operation showed in one run.
 struct Coverage {
   Choice choice = Choice::kBranch;
   uint32_t sides = 0;
   std::string kernel, where, op;  // where: file:line:col; op: mnemonic
-  // Of comparisons, as long as one side was seen alone: the predicate by its name ("" for others), both operands, and left minus right
-  // in one element. Empty intervals (least above most) where nothing is known.
+  // Comparisons have a predicate, by its name; others have "". As long as a comparison showed one side alone, intervals hold its operands, and left minus
+  // right in one element. Intervals are empty (least above most) where nothing is known.
   std::string predicate;
   Interval left = {1, 0}, right = {1, 0}, gap = {1, 0};
 };
