@@ -108,7 +108,7 @@ class Site:
 
     def assemble(self):
         for name in self.files:
-            if name.endswith(".md") and not name.startswith(("docs/site/", "third_party/")):
+            if name.endswith(".md") and not name.startswith("docs/site/"):
                 text = (ROOT / name).read_text(encoding="utf-8")
                 self.page(name, "".join(f"---\n{words}\n---\n" for page, words in FRONT_MATTER.items() if name.startswith(page)) + text)
             elif pathlib.PurePosixPath(name).suffix in COPIED and name.startswith(("docs/", "examples/")):
