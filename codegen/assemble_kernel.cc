@@ -113,7 +113,7 @@ int TolerableSpills(const Compiled& compiled) {
 
 absl::StatusOr<Assembled> AssembleKernel(Assembly& assembly, const Compiled& compiled, const Target& target,
                                          const AssembleOptions& options) {
-  if (compiled.many_loops) {
+  if (compiled.is_large) {
     // By its own default ptxas takes 18 s for 4,000 loops, so 5.
     AssembleOptions quick = options;
     quick.opt_level = std::min(quick.opt_level, 1);

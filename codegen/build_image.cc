@@ -286,7 +286,7 @@ BuiltImage WithBestWarps(const ir::Module& module, const ir::Function& function,
                          ir::ImageKind kind, BuiltImage built) {
   const bool joined = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts > 1;
   const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && !joined;
-  if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.many_loops) return built;
+  if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.is_large) return built;
   const bool spills = built.assembled.spill_bytes > TolerableSpills(built.compiled);
   if (!spills && !IsAloneOnMultiprocessor(built, function, *options.target)) return built;
   CompileOptions now = options;

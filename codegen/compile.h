@@ -78,7 +78,7 @@ struct Compiled {
   std::vector<ir::ImageRequirement> requirements;
   std::vector<ir::ImageSite> sites;  // what may report something at run time
   int llvm_instructions = 0;         // after optimisation
-  bool many_loops = false;           // so many that passes over loops were left out (llvm/many_loops.h)
+  bool is_large = false;             // few of LLVM's passes have run (llvm/large_function.h)
 };
 
 // The passes, in order, and what their text is (Trace::on_text).

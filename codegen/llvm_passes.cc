@@ -11,9 +11,9 @@
 #include "codegen/gpu/ops.h"
 #include "codegen/llvm/assembler_faults.h"
 #include "codegen/llvm/delay_grid_wait.h"
+#include "codegen/llvm/large_function.h"
 #include "codegen/llvm/libdevice.h"
 #include "codegen/llvm/machine.h"
-#include "codegen/llvm/many_loops.h"
 #include "codegen/llvm/mark_rare.h"
 #include "codegen/llvm/optimise.h"
 #include "codegen/llvm/order_pieces.h"
@@ -117,12 +117,13 @@ absl::Status LinkMathLibrary(Compilation& c) {
 }
 
 absl::Status OptimiseLlvm(Compilation& c) {
-  c.result.many_loops = HasManyLoops(c.llvm->module());
-  if (c.result.many_loops) {
-    c.Remark("optimise-llvm", absl::StrCat("more than ", kManyLoops,
-                                           " loops: nothing moves out of them, and the assembler optimises little"));
+  const std::string why = WhyLarge(c.llvm->module());
+  c.result.is_large = !why.empty();
+  if (c.result.is_large) {
+    c.llvm->set_large();
+    c.Remark("optimise-llvm", absl::StrCat("large (", why, "): LLVM and the assembler optimise little"));
   }
-  Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.options.trace);
+  Optimise(&c.llvm->module(), &c.llvm->machine(), c.options.opt_level, c.result.is_large, c.options.trace);
   return absl::OkStatus();
 }
 

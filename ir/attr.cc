@@ -1,5 +1,7 @@
 #include "ir/attr.h"
 
+#include "absl/hash/hash.h"
+
 #include <algorithm>
 
 namespace tile::ir {
@@ -44,6 +46,25 @@ bool Equal(const Attr& a, const Attr& b) {
     case AttrKind::kScalars: return a.scalars() == b.scalars();
   }
   return false;
+}
+
+size_t HashOf(const Attr& a) {
+  if (!a.present()) return 0;
+  switch (a.kind()) {
+    case AttrKind::kFlag:
+    case AttrKind::kBool:
+    case AttrKind::kInt:
+    case AttrKind::kEnum: return absl::HashOf(a.kind(), a.as_int());
+    case AttrKind::kString:
+    case AttrKind::kSymbol: return absl::HashOf(a.kind(), a.as_string());
+    case AttrKind::kDense: return absl::HashOf(a.kind(), a.dense().elem, a.dense().splat, a.dense().bytes);
+    case AttrKind::kInts: return absl::HashOf(a.kind(), a.ints());
+    case AttrKind::kBools: return absl::HashOf(a.kind(), a.bools());
+    case AttrKind::kScalars: return absl::HashOf(a.kind(), a.scalars().size());
+    case AttrKind::kPredicate:
+    case AttrKind::kHints: return absl::HashOf(a.kind());
+  }
+  return 0;
 }
 
 }  // namespace tile::ir

@@ -6,6 +6,7 @@
 #ifndef TILE_IR_ATTR_H_
 #define TILE_IR_ATTR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -119,6 +120,8 @@ class Attr {
 
 // Deep equality of two attributes of the same kind.
 bool Equal(const Attr& a, const Attr& b);
+// Equal attributes have equal hashes. Of predicates and hints the kind alone counts.
+size_t HashOf(const Attr& a);
 
 }  // namespace tile::ir
 

@@ -155,6 +155,8 @@ class Op {
 
   int num_operands() const { return num_operands_; }
   Value* operand(int i) const { return operands_[i].value; }
+  // Which operand of this operation the use is.
+  int position(const Use& use) const { return static_cast<int>(&use - operands_); }
   void set_operand(int i, Value* v);
   // The operand of a field that is not `...`; null if it is absent. A name that the format lacks ends the process.
   Value* operand(absl::string_view field) const;

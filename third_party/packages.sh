@@ -11,7 +11,7 @@ packages_test="libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev git python
 
 # To build the Python package, and to test it.
 packages_python="python3-dev"
-packages_python_test="python3-venv python3-pytest python3-yaml mypy"
+packages_python_test="python3-venv python3-pytest python3-yaml mypy neovim"
 
 # To check the style of the sources.
 packages_style="shellcheck clang-format-14 codespell"

@@ -1,11 +1,9 @@
 #include "codegen/llvm/machine.h"
 
 #include <mutex>
-#include <optional>
-#include <shared_mutex>
 
 #include "absl/strings/str_cat.h"
-#include "codegen/llvm/many_loops.h"
+#include "codegen/llvm/large_function.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InlineAsm.h"
@@ -15,7 +13,6 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 extern "C" void LLVMInitializeNVPTXTarget();
@@ -48,12 +45,6 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Tar
 // Straight-line strength reduction looks at the instructions behind each of those that it considers. Where calls with a hundred
 // operands are among them, as matrix instructions are, that takes a seventh of LLVM's time; and the addresses of fragments, which are
 // made by xor, give it nothing to do.
-class WithoutStrengthReduction : public llvm::OptPassGate {
- public:
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override { return pass != "slsr"; }
-  bool isEnabled() const override { return true; }
-};
-
 bool HasMatrixInstructions(const llvm::Module& module) {
   for (const llvm::Function& f : module) {
     for (const llvm::Instruction& i : llvm::instructions(f)) {
@@ -65,20 +56,26 @@ bool HasMatrixInstructions(const llvm::Module& module) {
   return false;
 }
 
-// Turns LLVM's strength reduction of loops off as long as it lives (many_loops.h). The option is that of the process, so nothing else may make
-// PTX meanwhile.
-class WithoutLoopReduction {
+// For each sum of a long block, reassociation looks at the whole chain of sums before it.
+bool HasLongBlocks(const llvm::Module& module) {
+  constexpr size_t kLong = 4096;
+  return llvm::any_of(module, [](const llvm::Function& f) {
+    return llvm::any_of(f, [](const llvm::BasicBlock& block) { return block.size() > kLong; });
+  });
+}
+
+// Leaves passes out that take more time than they are worth.
+class PassChoice : public llvm::OptPassGate {
  public:
-  WithoutLoopReduction() { Set(true); }
-  ~WithoutLoopReduction() { Set(false); }
-  WithoutLoopReduction(const WithoutLoopReduction&) = delete;
-  WithoutLoopReduction& operator=(const WithoutLoopReduction&) = delete;
+  explicit PassChoice(const llvm::Module& module)
+      : reduces_strength_(!HasMatrixInstructions(module)), reassociates_(!HasLongBlocks(module)) {}
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return (pass != "slsr" || reduces_strength_) && (pass != "nary-reassociate" || reassociates_);
+  }
+  bool isEnabled() const override { return true; }
 
  private:
-  static void Set(bool off) {
-    const auto option = llvm::cl::getRegisteredOptions().find("disable-lsr");
-    if (option != llvm::cl::getRegisteredOptions().end()) *static_cast<llvm::cl::opt<bool>*>(option->second) = off;
-  }
+  const bool reduces_strength_, reassociates_;
 };
 
 void KeepFirstError(const llvm::DiagnosticInfo* info, void* error) {
@@ -119,24 +116,19 @@ std::string LlvmCode::Faults() const {
 }
 
 absl::StatusOr<std::string> LlvmCode::Ptx() {
-  static std::shared_mutex option;
-  std::shared_lock<std::shared_mutex> with_others(option, std::defer_lock);
-  std::unique_lock<std::shared_mutex> alone(option, std::defer_lock);
-  std::optional<WithoutLoopReduction> without;
-  if (HasManyLoops(*module_)) {
-    alone.lock();
-    without.emplace();
-  } else {
-    with_others.lock();
+  if (is_large_) {
+    machine_->setOptLevel(llvm::CodeGenOptLevel::None);
+    SplitLongBlocks(module_.get());
   }
+  CopyBusyFunctions(module_.get());
   llvm::SmallString<0> out;
   llvm::raw_svector_ostream stream(out);
   llvm::legacy::PassManager passes;
   if (machine_->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
     return absl::InternalError("error[codegen.llvm]: LLVM can't print PTX");
   }
-  static WithoutStrengthReduction without_strength_reduction;
-  if (HasMatrixInstructions(*module_)) context_.setOptPassGate(without_strength_reduction);
+  PassChoice choice(*module_);
+  context_.setOptPassGate(choice);
   passes.run(*module_);
   if (!error_.empty()) {
     return absl::InternalError(

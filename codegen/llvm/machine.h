@@ -29,6 +29,8 @@ class LlvmCode {
   std::string Text() const;
   // What is wrong with the module; "" if nothing is.
   std::string Faults() const;
+  // Its functions are large (large_function.h): few of LLVM's passes run.
+  void set_large() { is_large_ = true; }
   // Uses the module up.
   absl::StatusOr<std::string> Ptx();
 
@@ -39,6 +41,7 @@ class LlvmCode {
   std::unique_ptr<llvm::TargetMachine> machine_;
   std::unique_ptr<llvm::Module> module_;
   std::string error_;
+  bool is_large_ = false;
 };
 
 }  // namespace tile::codegen

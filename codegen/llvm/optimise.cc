@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "codegen/llvm/many_loops.h"
 #include "codegen/llvm/unroll_loops.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/PassInstrumentation.h"
@@ -18,30 +17,22 @@ namespace {
 #define INSTCOMBINE "instcombine<max-iterations=1;no-verify-fixpoint>,"
 #define SIMPLIFYCFG "simplifycfg<switch-range-to-icmp;keep-loops;speculate-blocks;simplify-cond-branch>,"
 #define LICM "licm<allowspeculation>"
-// Passes over loops stand by themselves: functions with many loops do without them (many_loops.h).
-#define BEFORE_LOOPS                                                                   \
-  "nvvm-reflect,function(nvvm-intr-range),inferattrs,function<eager-inv>(" SIMPLIFYCFG \
-  "sroa<modify-cfg>,early-cse<>),always-inline,globaldce,globalopt,"                   \
-  "function<eager-inv>(" INSTCOMBINE SIMPLIFYCFG "jump-threading,correlated-propagation," SIMPLIFYCFG "reassociate,"
-#define BETWEEN_LOOPS SIMPLIFYCFG INSTCOMBINE
-#define BEHIND_LOOPS                                                                                                         \
-  "gvn<>,sccp,bdce,jump-threading,adce,dse," INSTCOMBINE                                                                     \
-  "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;no-keep-loops;hoist-common-insts;"                                  \
-  "hoist-loads-stores-with-cond-faulting;sink-common-insts;speculate-blocks;simplify-cond-branch;speculate-unpredictables>," \
-  "infer-alignment,"
-#define AT_THE_END "instsimplify,div-rem-pairs),globaldce"
 // The device library asks how f32 is to be rounded, and its functions are there to be inlined; numbers of threads have bounds. Jumps are
 // threaded for one test of a condition for all that depend on it: masks of one row in several accesses. What the rules have made of
 // addresses leaves loops again at the end, and accesses whose alignment is known then become vectors.
 constexpr char kPipeline[] =
-    BEFORE_LOOPS "loop-mssa(licm<no-allowspeculation>,loop-rotate<header-duplication>," LICM
-                 ",simple-loop-unswitch<no-nontrivial;trivial>)," BETWEEN_LOOPS
-                 "loop(indvars,loop-deletion)," BEHIND_LOOPS "loop-mssa(" LICM "),loop-sink," AT_THE_END;
-constexpr char kPipelineOfManyLoops[] = BEFORE_LOOPS BETWEEN_LOOPS BEHIND_LOOPS AT_THE_END;
-#undef BEFORE_LOOPS
-#undef BETWEEN_LOOPS
-#undef BEHIND_LOOPS
-#undef AT_THE_END
+    "nvvm-reflect,function(nvvm-intr-range),inferattrs,function<eager-inv>(" SIMPLIFYCFG
+    "sroa<modify-cfg>,early-cse<>),always-inline,globaldce,globalopt,"
+    "function<eager-inv>(" INSTCOMBINE SIMPLIFYCFG "jump-threading,correlated-propagation," SIMPLIFYCFG
+    "reassociate,loop-mssa(licm<no-allowspeculation>,loop-rotate<header-duplication>," LICM
+    ",simple-loop-unswitch<no-nontrivial;trivial>)," SIMPLIFYCFG INSTCOMBINE
+    "loop(indvars,loop-deletion),gvn<>,sccp,bdce,jump-threading,adce,dse," INSTCOMBINE
+    "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;no-keep-loops;hoist-common-insts;"
+    "hoist-loads-stores-with-cond-faulting;sink-common-insts;speculate-blocks;simplify-cond-branch;speculate-"
+    "unpredictables>,infer-alignment,loop-mssa(" LICM "),loop-sink,instsimplify,div-rem-pairs),globaldce";
+// Of a large function each pass takes time in proportion to its size (large_function.h).
+constexpr char kPipelineOfLargeFunctions[] =
+    "nvvm-reflect,function(nvvm-intr-range),always-inline,function(sroa<modify-cfg>,adce),globaldce";
 // What the second of two copies of a loop's body knows from the first one.
 constexpr char kBehindUnrolling[] = "sccp," INSTCOMBINE SIMPLIFYCFG "gvn<>,loop-mssa(" LICM "),adce,instsimplify";
 #undef INSTCOMBINE
@@ -55,11 +46,12 @@ std::string NameOf(const llvm::Any& ir) {
   return "part of a function";
 }
 
-llvm::ModulePassManager Pipeline(llvm::PassBuilder& builder, int opt_level, bool many_loops) {
+llvm::ModulePassManager Pipeline(llvm::PassBuilder& builder, int opt_level, bool is_large) {
   if (opt_level == 0) return builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0);
-  if (many_loops) {
+  if (is_large) {
     llvm::ModulePassManager passes;
-    if (llvm::Error e = builder.parsePassPipeline(passes, kPipelineOfManyLoops)) llvm::report_fatal_error(std::move(e));
+    if (llvm::Error e = builder.parsePassPipeline(passes, kPipelineOfLargeFunctions))
+      llvm::report_fatal_error(std::move(e));
     return passes;
   }
   if (opt_level == 1) return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1);
@@ -73,7 +65,7 @@ llvm::ModulePassManager Pipeline(llvm::PassBuilder& builder, int opt_level, bool
 
 }  // namespace
 
-void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level, Trace* trace) {
+void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level, bool is_large, Trace* trace) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopUnrolling = false;  // the tile operations are unrolled already
   tuning.LoopVectorization = false;
@@ -93,7 +85,7 @@ void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, calls, modules);
-  Pipeline(builder, opt_level, HasManyLoops(*module)).run(*module, modules);
+  Pipeline(builder, opt_level, is_large).run(*module, modules);
 }
 
 }  // namespace tile::codegen

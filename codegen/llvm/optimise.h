@@ -8,8 +8,8 @@
 
 namespace tile::codegen {
 
-// `opt_level`: 0 … 3. Each of LLVM's optional passes is an optional step of the trace, which may be null.
-void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level, Trace* trace);
+// `opt_level`: 0 … 3. A large function (large_function.h) gets few passes. Each of LLVM's optional passes is an optional step of the trace, which may be null.
+void Optimise(llvm::Module* module, llvm::TargetMachine* machine, int opt_level, bool is_large, Trace* trace);
 
 }  // namespace tile::codegen
 

@@ -47,7 +47,7 @@ exit:
 
 class Optimised : public ::testing::Test {
  protected:
-  void Run(int opt_level) {
+  void Run(int opt_level, bool is_large = false) {
     auto code = LlvmCode::Make(*FindTarget(90), "test", opt_level);
     ASSERT_TRUE(code.ok()) << code.status();
     code_ = *std::move(code);
@@ -60,7 +60,7 @@ class Optimised : public ::testing::Test {
     Trace trace;
     trace.step_limit = -1;
     trace.on_step = [&](int64_t, bool, absl::string_view step, absl::string_view) { ++runs_[std::string(step)]; };
-    Optimise(&code_->module(), &code_->machine(), opt_level, &trace);
+    Optimise(&code_->module(), &code_->machine(), opt_level, is_large, &trace);
     ASSERT_EQ(code_->Faults(), "");
   }
   const llvm::Function& kernel() { return *code_->module().getFunction("kernel"); }
@@ -77,6 +77,13 @@ TEST_F(Optimised, ByFewPasses) {
   for (const char* pass :
        {"TailCallElimPass", "LoopIdiomRecognizePass", "MemCpyOptPass", "LoopUnrollPass", "SLPVectorizerPass"})
     EXPECT_EQ(runs_[pass], 0) << pass;
+}
+
+TEST_F(Optimised, ByPassesThatAreLinearIfItIsLarge) {
+  Run(3, /*is_large=*/true);
+  for (const char* pass : {"InstCombinePass", "SimplifyCFGPass", "GVNPass", "EarlyCSEPass", "LICMPass"})
+    EXPECT_EQ(runs_[pass], 0) << pass;
+  EXPECT_EQ(runs_["ADCEPass"], 1);
 }
 
 TEST_F(Optimised, AsWellAsByAll) {

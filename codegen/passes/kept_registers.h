@@ -4,7 +4,7 @@
 //   if (registers.WhyNot(words, 16).empty()) { …; registers.Grew(words); }   // the program needs at most so many more now
 //
 // Counting what lives takes time proportional to the program, so it is done only where what is known from before does not suffice, and
-// at most kMostCounts times.
+// a few times in a large program.
 #ifndef TILE_CODEGEN_PASSES_KEPT_REGISTERS_H_
 #define TILE_CODEGEN_PASSES_KEPT_REGISTERS_H_
 
@@ -28,6 +28,7 @@ class KeptRegisters {
 
  private:
   const Program& p_;
+  const int most_counts_;
   const int64_t threads_;
   int64_t live_ = 0;  // at most
   bool is_exact_ = false, is_known_ = false;

@@ -84,12 +84,7 @@ void ValueNumbers::Number(const Op& op) {
 }
 
 int64_t ValueNumbers::Find(const Op& op, std::vector<int64_t> operands) {
-  // Constants have no operands that tell them apart.
-  const absl::Span<const uint8_t> bytes = ir::ConstantOp::Is(&op)
-                                              ? absl::Span<const uint8_t>(ir::ConstantOp(op).value().bytes)
-                                              : absl::Span<const uint8_t>();
-  const size_t hash =
-      absl::HashOf(op.info(), operands, op.num_results() > 0 ? op.result(0)->type() : ir::Type(), bytes);
+  const size_t hash = absl::HashOf(ir::HashOfKind(op), operands);
   std::vector<Known>& same_hash = known_[hash];
   for (const Known& known : same_hash) {
     if (known.operands == operands && ir::AreAlike(*known.op, op)) return known.first;

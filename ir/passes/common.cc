@@ -31,13 +31,6 @@ std::vector<const Value*> InOneOrder(const Op& op) {
   return operands;
 }
 
-size_t HashOf(const Op& op) {
-  // Constants have no operands that tell them apart.
-  const absl::Span<const uint8_t> bytes =
-      ConstantOp::Is(&op) ? absl::Span<const uint8_t>(ConstantOp(op).value().bytes) : absl::Span<const uint8_t>();
-  return absl::HashOf(op.info(), InOneOrder(op), op.num_results() > 0 ? op.result(0)->type() : Type(), bytes);
-}
-
 }  // namespace
 
 bool AreAlike(const Op& a, const Op& b) {
@@ -56,7 +49,16 @@ bool AreAlike(const Op& a, const Op& b) {
   return true;
 }
 
+size_t HashOfKind(const Op& op) {
+  const size_t attrs = op.info()->format->attrs.size();
+  size_t hash = absl::HashOf(op.info(), op.num_results() > 0 ? op.result(0)->type() : Type());
+  for (size_t i = 0; i < attrs; ++i) hash = absl::HashOf(hash, HashOf(op.attr(static_cast<int>(i))));
+  return hash;
+}
+
 namespace {
+
+size_t HashOf(const Op& op) { return absl::HashOf(HashOfKind(op), InOneOrder(op)); }
 
 bool AreSame(const Op& a, const Op& b) { return AreAlike(a, b) && InOneOrder(a) == InOneOrder(b); }
 

@@ -15,6 +15,7 @@
 #ifndef TILE_IR_PASSES_COMMON_H_
 #define TILE_IR_PASSES_COMMON_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ir/module.h"
@@ -30,6 +31,8 @@ bool IsScalarLike(const Value& v);
 
 // The operations are one but for their operands: of one kind, with equal attributes and types. Regions are not compared.
 bool AreAlike(const Op& a, const Op& b);
+// Equal for operations that are alike.
+size_t HashOfKind(const Op& op);
 
 // Whether anything changed.
 bool ShareCommon(Function* function, Share share);

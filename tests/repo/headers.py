@@ -1,4 +1,5 @@
 """Headers have include guards of the expected name, no file includes another twice, and headers include what they name of the standard library.
+Sources in C define no function with a name of Windows' C library.
 
 A guard is the path of the header; installed headers, which users see by another path, have one of their own. Only names that belong
 to one header are looked for, and only in headers: a source that lacks one does not compile, while a header takes it from its neighbours
@@ -31,6 +32,11 @@ NAMES = {
     "unordered_map": "unordered_map", "unordered_set": "unordered_set", "variant": "variant", "vector": "vector",
 }
 NAME = re.compile(r"\bstd::(" + "|".join(NAMES) + r")\b")
+# Functions of io.h, process.h and direct.h, which Python.h includes on Windows. A source of ours that defines one does not compile there.
+OF_WINDOWS = """access chdir chmod chsize close creat cwait dup dup2 eof execl execle execlp execlpe execv execve execvp execvpe filelength getcwd getpid
+    isatty locking lseek mkdir mktemp open read rename rmdir setmode sopen spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe tell
+    umask unlink write""".split()
+DEFINED = re.compile(r"^(?:static )?(?:\w+[ *]+)+(" + "|".join(OF_WINDOWS) + r")\(")
 
 
 def guard_of(name):
@@ -71,9 +77,17 @@ def standard_problems(name, lines):
                 yield f"{name}:{number}: std::{std}, but no #include {header}"
 
 
+def windows_problems(name, lines):
+    for number, line in enumerate(lines, 1):
+        if match := DEFINED.match(line):
+            yield f"{name}:{number}: Windows' C library declares {match.group(1)}(), too; give the function another name"
+
+
 def headers_are_sound(files):
     for name, lines in files:
         suffix = pathlib.Path(name).suffix
+        if suffix == ".c" and name.startswith("python/"):
+            yield from windows_problems(name, lines)
         if suffix in CPP:
             yield from twice_problems(name, lines)
         if suffix in HEADERS:

@@ -2,14 +2,15 @@
 """Cross-compiles the libraries and the command of tilevm for macOS and Windows:  build.py --platform=macos-arm64 --tools=DIR --work=DIR --out=PREFIX
 
 Bazel builds for Linux alone; here it tells which sources belong to a library and with which options they are compiled (`bazel aquery`), so that
-no list is kept twice. zig's clang compiles them. DIR of --tools is what install.sh made; objects are kept in --work, and one is compiled again if a
-file that it includes has changed. PREFIX gets
+no list is kept twice. zig's clang compiles them. DIR of --tools is what install.sh made. Objects are kept in --work for every checkout of the
+repository. One is compiled again if its command or the text of a file that it includes has changed. PREFIX gets
     lib/libtilevm.dylib lib/libtilevm_forms.dylib     macOS
     lib/tilevm.dll lib/tilevm_forms.dll lib/*.lib     Windows, with import libraries
     bin/tilevm
 """
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -83,16 +84,43 @@ class Build:
             path.mkdir(parents=True, exist_ok=True)
         bazel("build", "-c", "opt", "//schemas:tbc_flatc")
         generated = bazel("info", "-c", "opt", "bazel-bin").strip()
+        # Folders of this checkout, with the names that they have in another one, too.
+        self.folders = {generated: "bazel-bin", str(ROOT): ".", str(tools): "third_party"}
         self.headers = ["-iquote", str(ROOT), "-iquote", generated, "-isystem", str(tools / "abseil"), "-isystem", str(tools / "flatbuffers/include"),
                         "-isystem", str(tools / "sleef/generated")]
-        self.common = ["-target", platform.target, *platform.compile_options, "-Wno-everything", f"-ffile-prefix-map={ROOT}=.",
-                       f"-ffile-prefix-map={tools}=third_party"]
+        self.common = ["-target", platform.target, *platform.compile_options, "-Wno-everything",
+                       *(f"-ffile-prefix-map={folder}={name}" for folder, name in self.folders.items())]
 
     def compile(self, source, options, language="c++"):
         """The object of a source, which is not made yet."""
         command = [str(self.tools / "zig"), language, *self.common, *options, "-c", str(source)]
-        key = hashlib.sha256("\0".join(command).encode()).hexdigest()[:16]
+        key = hashlib.sha256(self.elsewhere("\0".join(command)).encode()).hexdigest()[:16]
         return self.objects.setdefault(tuple(command), self.work / "objects" / f"{pathlib.Path(source).stem}.{key}.o")
+
+    def elsewhere(self, text):
+        """With names of folders that no checkout has alone."""
+        for folder, name in self.folders.items():
+            text = text.replace(folder, name)
+        return text
+
+    def here(self, name):
+        """The file of this checkout to which elsewhere() gives the name."""
+        first, _, rest = name.partition("/")
+        return next((f"{folder}/{rest}" for folder, short in self.folders.items() if short == first), name)
+
+    def note_inputs(self, out):
+        """Keeps what the object was made of, by the list that the compiler wrote: names and digests."""
+        names = pathlib.Path(f"{out}.d").read_text().partition(":")[2].replace("\\\n", " ").split()
+        paths = [str(ROOT / name) for name in names]
+        pathlib.Path(f"{out}.inputs").write_text(json.dumps({self.elsewhere(path): digest_of(path) for path in paths}))
+
+    def is_fresh(self, out):
+        """The object was made of files with the same text. Its name says by which command."""
+        try:
+            inputs = json.loads(pathlib.Path(f"{out}.inputs").read_text())
+            return out.exists() and all(digest_of(self.here(name)) == digest for name, digest in inputs.items())
+        except FileNotFoundError:
+            return False
 
     def sources_of(self, target):
         """Objects of the sources that the target needs, in Bazel's order."""
@@ -136,14 +164,16 @@ class Build:
         return objects
 
     def make(self):
-        """Compiles what is missing or older than its sources."""
-        stale = [(list(command), out) for command, out in self.objects.items() if not is_fresh(out)]
+        """Compiles what is missing or was made of other sources."""
+        stale = [(list(command), out) for command, out in self.objects.items() if not self.is_fresh(out)]
         print(f"build.py: {len(stale)} of {len(self.objects)} objects to compile", file=sys.stderr)
 
         def one(command, out):
+            pathlib.Path(f"{out}.inputs").unlink(missing_ok=True)  # those of an object that is replaced
             done = subprocess.run([*command, "-MD", "-MF", f"{out}.d", "-o", f"{out}.part"], capture_output=True, text=True, cwd=ROOT, check=False)
             if done.returncode == 0:
                 os.replace(f"{out}.part", out)
+                self.note_inputs(out)
                 return ""
             return f"{command[-1]}:\n{done.stderr}\n"
 
@@ -169,14 +199,9 @@ class Build:
             sys.exit(f"build.py: zig {' '.join(words)}\n{done.stderr}")
 
 
-def is_fresh(out):
-    """The object is newer than all that it was made of."""
-    try:
-        made = out.stat().st_mtime
-        inputs = pathlib.Path(f"{out}.d").read_text().partition(":")[2].replace("\\\n", " ").split()
-        return all(os.stat(os.path.join(ROOT, path)).st_mtime <= made for path in inputs)
-    except FileNotFoundError:
-        return False
+@functools.lru_cache(maxsize=None)
+def digest_of(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
 def functions_of(header):

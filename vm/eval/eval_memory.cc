@@ -13,7 +13,6 @@
 #include "vm/machine/memory_access.h"
 #include "vm/machine/unspecified.h"
 #include "vm/prepare/prepare.h"
-#include "vm/prepare/reliance.h"
 
 namespace tile::vm {
 namespace {
@@ -260,7 +259,7 @@ void PrepareLoadPtr(Preparer& p, const Op& op) {
     d->has_padding = true;
     d->padding = p.dense(padding);
   }
-  d->relied_on = d->has_mask && !d->has_padding && DimensionsReliedOn(op.result(0)) != 0;
+  d->relied_on = d->has_mask && !d->has_padding && p.reliance().Of(op.result(0)) != 0;
   d->value = p.result(op, 0);
   p.Emit(op, RunLoadPtr, d);
 }

@@ -10,7 +10,6 @@
 #include "vm/kernels/copy.h"
 #include "vm/machine/outside.h"
 #include "vm/machine/unspecified.h"
-#include "vm/prepare/reliance.h"
 #include "vm/prepare/strips.h"
 
 namespace tile::vm {
@@ -119,7 +118,7 @@ struct ViewMoveData {
   Slot pointer;
   MemoryOrdering ordering;
   ir::MemoryScope scope;
-  uint32_t relied_on;  // of a load without padding: DimensionsReliedOn
+  uint32_t relied_on;  // of a load without padding: what Reliance says
 };
 
 Access AccessOf(const ViewMoveData& d, const void* tile) {
@@ -373,7 +372,7 @@ void PrepareLoadView(Preparer& p, const Op& op) {
   d->tile = p.home(op.result(0));
   d->forward = p.plan().forwarded(op.result(0));
   if (d->forward) d->pointer = p.pointer_to(op.result(0));
-  if (!d->access->has_padding) d->relied_on = DimensionsReliedOn(op.result(0));
+  if (!d->access->has_padding) d->relied_on = p.reliance().Of(op.result(0));
   const int64_t bytes = d->access->elements * d->access->bytes;
   const bool fetches = d->forward && IsFolded(op.result(0)) && bytes >= kMinFetch && bytes <= kMaxFetch;
   d->ahead = fetches && p.code().num_fetch_ahead < kMaxFetchAhead ? p.code().num_fetch_ahead++ : -1;

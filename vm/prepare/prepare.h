@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "vm/machine/code.h"
 #include "vm/prepare/origins.h"
+#include "vm/prepare/reliance.h"
 #include "vm/prepare/value_plan.h"
 
 namespace tile::vm {
@@ -46,6 +47,8 @@ class Preparer {
   Plan& plan() { return plan_; }
   // Where pointers come from.
   const PointerOrigins& origins() const { return origins_; }
+  // Whose elements outside of memory take part in results.
+  Reliance& reliance() { return reliance_; }
 
   template <class T>
   T* New() {
@@ -114,6 +117,7 @@ class Preparer {
   Code* code_;
   Plan plan_;
   const PointerOrigins origins_;
+  Reliance reliance_;
   const PrepareFn prepare_op_;
   const uint64_t max_constant_bytes_;
   absl::Status status_;

@@ -6,6 +6,8 @@
 namespace tile::codegen {
 namespace {
 
+constexpr size_t kMostPending = 512;
+
 // A store by TMA whose threads wait for their own copies, if its token comes from no other access.
 bool OrdersItself(const ir::Op& op) {
   return DecisionOf<Decision::kAwaitsOwn>(op) && !DecisionOf<Decision::kProxyFence>(op);
@@ -43,12 +45,28 @@ const Order::Sources& Order::SourcesOf(const ir::Value* token) const {
   return sources_[token] = std::move(s);
 }
 
+void Order::Pending::Add(const ir::Op& op) {
+  if (!is_all_) ops_.insert(&op);
+  if (ops_.size() <= kMostPending) return;
+  is_all_ = true;
+  ops_.clear();
+}
+
+void Order::Pending::Add(const Pending& other) {
+  if (other.is_all_) {
+    is_all_ = true;
+    ops_.clear();
+  }
+  for (const ir::Op* op : other.ops_) Add(*op);
+}
+
 bool Order::NeedsBarrier(const ir::Op& op) const {
   if (pending_.empty() || OrdersItself(op)) return false;
   for (int i = 0; i < op.num_operands(); ++i) {
     if (!op.operand(i)->type().is_token()) continue;
-    const Sources s = SourcesOf(op.operand(i));
-    for (const ir::Op* before : pending_) {
+    const Sources& s = SourcesOf(op.operand(i));
+    if (pending_.is_all_ && (s.all || !s.ops.empty())) return true;
+    for (const ir::Op* before : pending_.ops_) {
       if (!s.all && !s.ops.contains(before)) continue;
       if (op.info()->has(ir::kWrites) || before->info()->has(ir::kWrites)) return true;
       if (Acquires(*before) || Releases(op)) return true;
@@ -57,11 +75,11 @@ bool Order::NeedsBarrier(const ir::Op& op) const {
   return false;
 }
 
-void Order::Did(const ir::Op& op) { pending_.insert(&op); }
+void Order::Did(const ir::Op& op) { pending_.Add(op); }
 
 void Order::AddAll(const ir::Block& block) {
   ir::Walk(const_cast<ir::Block*>(&block), [&](ir::Op* op) {
-    if (op->info()->is_access()) pending_.insert(op);
+    if (op->info()->is_access()) pending_.Add(*op);
   });
 }
 

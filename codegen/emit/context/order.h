@@ -21,13 +21,25 @@ namespace tile::codegen {
 
 class Order {
  public:
-  using Pending = absl::flat_hash_set<const ir::Op*>;
+  // Accesses since the last barrier. Of very many only that is remembered, and they count as all accesses: what is pending is copied
+  // for each way of an if.
+  class Pending {
+   public:
+    void Add(const ir::Op& op);
+    void Add(const Pending& other);
+    bool empty() const { return !is_all_ && ops_.empty(); }
+
+   private:
+    friend class Order;
+    absl::flat_hash_set<const ir::Op*> ops_;
+    bool is_all_ = false;
+  };
 
   // A token leads to `op` from an access since the last barrier, and one of the two writes, or the earlier one acquires
   // or the later one releases (then everything before it must be done).
   bool NeedsBarrier(const ir::Op& op) const;
   void Did(const ir::Op& op);
-  void Synchronized() { pending_.clear(); }
+  void Synchronized() { pending_ = {}; }
 
   const Pending& pending() const { return pending_; }
   void set_pending(Pending p) { pending_ = std::move(p); }

@@ -114,7 +114,7 @@ void LowerIf(Emitter& e, const ir::Op& op) {
       if (e.refused()) return;
     }
     if (b.GetInsertBlock()->getTerminator() == nullptr) {  // no region, or one without results
-      e.control().merges.back().pending.insert(e.order().pending().begin(), e.order().pending().end());
+      e.control().merges.back().pending.Add(e.order().pending());
       b.CreateBr(after);
     }
   }
@@ -127,7 +127,7 @@ void LowerYield(Emitter& e, const ir::Op& op) {
   ControlStack::Merge& merge = e.control().merges.back();
   const std::vector<ir::Value*> values = Operands1(op, 0);
   AddIncoming(e, merge.results, values);
-  merge.pending.insert(e.order().pending().begin(), e.order().pending().end());
+  merge.pending.Add(e.order().pending());
   e.b().CreateBr(merge.after);
 }
 

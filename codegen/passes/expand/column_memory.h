@@ -1,9 +1,10 @@
-// Columns of tensor memory of a block: allocated at its entry, free behind the last access of its workers. And what both roles that use them write.
+// Columns of a block's tensor memory. They are allocated at the block's entry and freed after the last access of its
+// workers. This file also has the operations that both roles emit for them.
 //
 //   ColumnMemory memory = AllocateColumns(b, 128);     // in the kernel's body, before its roles
-//   FindColumns(b, &memory);                           // behind a barrier of all threads
+//   FindColumns(b, &memory);                           // after a barrier of all threads
 //   InRegion(b, GpuOpcode::kElect, [&] { … Tell(b, GpuOpcode::kMmaCommit, ended, stage); });
-//   FreeColumns(b, memory);                            // in the workers, each of whom has fenced what it loaded
+//   FreeColumns(b, memory);                            // in the workers; each has fenced its loads
 #ifndef TILE_CODEGEN_PASSES_EXPAND_COLUMN_MEMORY_H_
 #define TILE_CODEGEN_PASSES_EXPAND_COLUMN_MEMORY_H_
 
@@ -16,21 +17,21 @@
 namespace tile::codegen {
 
 struct ColumnMemory {
-  ir::Value *place = nullptr, *count = nullptr;  // of alloc_columns
+  ir::Value *place = nullptr, *count = nullptr;  // operands of alloc_columns
   ir::Value* first = nullptr;                    // the first column; null until it is found
 };
 
-// So many of them, or more.
+// Allocates at least this number of columns.
 ColumnMemory AllocateColumns(ir::Builder& b, int64_t columns);
-// Others see where they are behind a barrier of all threads.
+// Other warps see the columns' address after a barrier of all threads.
 void FindColumns(ir::Builder& b, ColumnMemory* memory);
 void FreeColumns(ir::Builder& b, const ColumnMemory& memory);
 
 // An operation without operands.
 void Plain(ir::Builder& b, GpuOpcode code);
-// What `emit` makes, in a region of this kind: warp, elect.
+// Emits a region of this kind (warp, elect); `emit` makes its operations.
 void InRegion(ir::Builder& b, GpuOpcode code, const std::function<void()>& emit);
-// mma_commit, barrier_arrive: at the barrier of this number.
+// Emits mma_commit or barrier_arrive on the barrier of this number.
 void Tell(ir::Builder& b, GpuOpcode code, ir::Value* barriers, ir::Value* number);
 
 }  // namespace tile::codegen

@@ -1,5 +1,5 @@
-// Products of a loop that copies ahead which multiply into tensor memory (MmaKind::through_columns). Before and after, of a product whose left operand
-// the iteration has made:
+// The products of a loop that copies ahead and multiplies into tensor memory (MmaKind::through_columns). Before and
+// after, for a product whose left operand the iteration made:
 //
 //   %n = mmaf %p, %v, %o
 //
@@ -20,8 +20,9 @@
 //   %n = load_columns %columns, %o
 //   fence_columns_before
 //
-// A product ends before anything behind it begins. So all products take the same columns, and a stage is released as behind products of registers. The
-// phase of the barrier goes on from product to product; loops carry it, as the position in a ring of one stage.
+// A product ends before any later operation begins. So all products use the same columns, and a stage is released as it
+// is for products in registers. The phase of the barrier alternates from product to product. Loops carry it, as they
+// carry the position in a ring of one stage.
 #include "codegen/analysis/product_chain.h"
 #include "codegen/passes/expand/copy_role.h"
 #include "codegen/plan/mma/staged_mma.h"
@@ -46,7 +47,7 @@ FetchRing AllocateEnds(Builder& b, const Op& copy) {
   return ends;
 }
 
-// The operand's address; null: a stage has it, or it has been stored in front of the loop.
+// The operand's address. It is null if a stage holds the operand, or if it was stored before the loop.
 Value* CopyRole::StoreLhs(Builder& b, const Op& mma) {
   if (CopyOf(mma, 0) != nullptr || frame_->invariants.contains(&mma)) return nullptr;
   Value* address = b.Create(GetGpuOp(GpuOpcode::kStageOperand), {{Of(mma.operand(0))}}, {I32(b)})->result(0);

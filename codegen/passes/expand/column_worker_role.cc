@@ -138,7 +138,7 @@ void ColumnWorkerRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r
   positions()[of_sums] = {guard->result(n + 2), guard->result(n + 3)};
 }
 
-// Its sums begin with what the loop begins with, which are zeros.
+// Its sums begin with the loop's initial values, which are zeros.
 void ColumnWorkerRole::Product(Builder& b, const Op& mma) {
   const Value* acc = ir::ProductOp(mma).acc();
   const ir::CarryingLoop carrying(*mma.parent());
@@ -147,7 +147,7 @@ void ColumnWorkerRole::Product(Builder& b, const Op& mma) {
   b.module()->Append(b.block(), ir::CopyOp(b.module(), mma, &values()));
 }
 
-// All products of the iteration, since nobody waits for them.
+// All products of the iteration: no operation waits for one of them alone.
 void ColumnWorkerRole::CopyFetch(Builder& b, const Op& fetch, size_t r) {
   const RingPosition& at = positions()[r];
   InRegion(b, GpuOpcode::kWarp, [&] {

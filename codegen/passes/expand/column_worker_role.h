@@ -1,5 +1,6 @@
-// What the warps that hold tiles run of a program whose loops fetch ahead, where the sums of the products are in tensor memory: all of it, but for
-// those products, which one thread of the first warp begins. Before and after, of such a loop:
+// The program of the warps that hold tiles, where loops fetch ahead and the sums of products are in tensor memory.
+// These warps run the whole program except those products. One thread of the first warp begins the products. Before and
+// after, for such a loop:
 //
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
 //     %x, %y = fetch_ahead … { … }
@@ -9,7 +10,7 @@
 //
 //   %runs = cmpi less_than %a, %b, signed
 //   %s, … = if %runs {
-//     warp { barrier_wait %loaded[0], <the phase before>; fence_columns_after }     // all warps have the sums of the loop before
+//     warp { barrier_wait %loaded[0], <the phase before>; fence_columns_after }     // all warps have loaded the previous loop's sums
 //     %f:3 = for %i in (%a to %b, step %c) iter_values(%stage = 0, %p = 0, %any = false) {
 //       warp {
 //         barrier_wait %full[%stage], %p
@@ -33,7 +34,8 @@
 //     yield %zero, …
 //   }
 //
-// The barriers of the sums, ended and loaded, are those of a ring of one stage: its phase goes on from one execution of a loop to the next.
+// The barriers of the sums, ended and loaded, belong to a ring of one stage. Its phase continues from one execution of
+// a loop to the next.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_COLUMN_WORKER_ROLE_H_
 #define TILE_CODEGEN_PASSES_EXPAND_COLUMN_WORKER_ROLE_H_
 
@@ -49,15 +51,15 @@ namespace tile::codegen {
 // The first column of the sums of each product.
 using SumColumns = absl::flat_hash_map<const ir::Op*, ir::Value*>;
 
-// The barriers of the sums of each ring, in their order, as rings of one stage without memory.
+// Allocates the barriers of each ring's sums, in the order of the rings, as rings of one stage without memory.
 std::vector<FetchRing> AllocateSums(ir::Builder& b, const Schedule& schedule, const std::vector<FetchRing>& rings);
-// How many columns all of them take, and which ones.
+// The number of columns that all sums take, and the first column of each sum.
 int64_t ColumnsOfSums(const std::vector<FetchRing>& rings);
 SumColumns PlaceSums(ir::Builder& b, const std::vector<FetchRing>& rings, const ColumnMemory& memory);
 
 class ColumnWorkerRole : public RoleCopy {
  public:
-  // `rings`: those of the fetches, then those of their sums.
+  // `rings` has the rings of the fetches, then those of their sums.
   ColumnWorkerRole(const std::vector<FetchRing>& rings, const SumColumns& columns, const ir::Function& function);
 
  protected:
@@ -68,7 +70,7 @@ class ColumnWorkerRole : public RoleCopy {
   ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) override;
 
  private:
-  // Results of the copied loop in the places of the old ones; those in tensor memory are null.
+  // Results of the copied loop in the order of the old ones; those in tensor memory are null.
   ir::ops::Values LoopAndSums(ir::Builder& b, const ir::ForOp& loop, size_t ring);
   void LoadSums(ir::Builder& b, const ir::ForOp& loop, size_t ring, ir::ops::Values* results);
   void Product(ir::Builder& b, const ir::Op& mma);
@@ -76,8 +78,8 @@ class ColumnWorkerRole : public RoleCopy {
   const size_t fetches_;
   const SumColumns& columns_;
   absl::flat_hash_map<const ir::Value*, const ir::Op*>
-      in_columns_;            // what loops carry of sums, and the product that adds to it
-  ir::Value* any_ = nullptr;  // in the loop that is being copied: whether there was an iteration before
+      in_columns_;            // the sums that loops carry, and the product that adds to each
+  ir::Value* any_ = nullptr;  // in the loop that is being copied: there was a previous iteration
 };
 
 }  // namespace tile::codegen

@@ -1,4 +1,5 @@
-// Products of a loop that copies ahead by TMA: where they read their operands, begin and are awaited. Those into tensor memory are in column_products.cc.
+// Products of a loop that copies ahead by TMA: the places of their operands, and when they begin and are awaited.
+// Products into tensor memory are in column_products.cc.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -28,7 +29,7 @@ constexpr int kGroupsInTurns = 2;
 
 constexpr int64_t kWordBytes = 4, kMostWidenedWords = 16;  // four vectors of 16 bytes
 
-// The operation of the loop's body that is or holds this one.
+// The operation of the loop's body that is this one or contains it.
 const Op* InBody(const Op* op, const Op& loop) {
   while (op->parent() != &loop) op = op->parent();
   return op;
@@ -38,13 +39,13 @@ const Op* InBody(const Op* op, const Op& loop) {
 
 // --- operands ----------------------------------------------------------------------------------------------------------
 
-// In each thread.
+// Each thread stores its part.
 ir::Type CopyRole::WordsType(Builder& b, int64_t words) const {
   const int64_t all = words * schedule_.threads();
   return TypeIn(b, layouts(), ir::Elem::kI32, {all}, Layout::Blocked({all}, {words}, {32}, {schedule_.num_warps}, {0}));
 }
 
-// Left operands that the loop does not change.
+// Stores the left operands that the loop does not change.
 void CopyRole::StageInvariants(Builder& b) {
   absl::flat_hash_map<const Value*, Value*> addresses;
   const Op& copy = *of_frame().fetch;
@@ -75,7 +76,7 @@ void CopyRole::StageInvariants(Builder& b) {
   }
 }
 
-// A result of the copy_ahead: in this stage, or in this place to which it was widened.
+// A result of the copy_ahead, in this stage or in the place to which threads widened it.
 Value* CopyRole::InStage(Builder& b, const Value* operand, Value* stage, const RingPosition& widened) {
   const auto i = static_cast<size_t>(operand->index());
   const StagedTile& tile = of_frame().stage.tiles[i];
@@ -85,7 +86,7 @@ Value* CopyRole::InStage(Builder& b, const Value* operand, Value* stage, const R
   return StageTileAt(b, address, operand->type(), tile);
 }
 
-// The same as it was loaded, in the stage of this iteration. Threads widen it in this layout.
+// The same result as loaded, in the stage of this iteration. Threads widen it in this layout.
 Value* CopyRole::AsLoaded(Builder& b, size_t i) {
   const StagedTile& tile = of_frame().stage.tiles[i];
   const ir::Type type = of_frame().fetch->result(static_cast<int>(i))->type();
@@ -160,7 +161,7 @@ void CopyRole::Multiply(Builder& b, const Op& mma) {
   if (stages().pieces) AdvancePiece(b);
   if (ReadsWide(mma)) Await(b, wide().full, frame_->wide_at.stage, frame_->wide_at.phase);
   const bool overlaps = DecisionOf<Decision::kOverlaps>(mma);
-  // Sums that are added to others, or a first operand that comes to registers, are waited for part by part.
+  // The product waits part by part where its sums are added to others, or where registers receive its first operand.
   const bool in_parts = DecisionOf<Decision::kPromotes>(mma) || DecisionOf<Decision::kHeld>(mma);
   const bool fills = !leads && !overlaps && (stages().pieces || !frame_->filled);
   const bool async = leads || overlaps || (fills && !in_parts);
@@ -185,7 +186,7 @@ void CopyRole::Multiply(Builder& b, const Op& mma) {
 void CopyRole::Before(Builder& b, const Op& op) {
   if (columns_.first != nullptr && ir::ReturnOp::Is(&op) && op.parent() != nullptr) FreeColumns(b, columns_);
   if (frame_ == nullptr || op.parent() != frame_->loop) return;
-  // Early enough for a warpgroup that is half an iteration ahead.
+  // This is early enough for a warpgroup that is half an iteration ahead.
   if (frame_->fills_wide && op.prev() != nullptr && op.prev()->info()->has(ir::kElementBody)) FillWide(b);
   const auto& deferred = frame_->deferred;
   const bool uses = std::any_of(deferred.begin(), deferred.end(), [&](const Deferred& d) { return d.user == &op; });
@@ -214,7 +215,7 @@ void CopyRole::KeepWords(Builder& b, const Op& mma) {
   Set(mma.result(0), Of(ir::ProductOp(mma).acc()));
 }
 
-// With what it had in the iteration before, and these sums.
+// Begins it with the operands of the previous iteration, and these sums.
 Value* CopyRole::BeginDeferred(Builder& b, const Deferred& d, Value* sums) {
   if (ReadsWide(*d.mma)) Await(b, wide().full, frame_->wide_before.stage, frame_->wide_before.phase);
   Value* lhs = b.Create(GetGpuOp(GpuOpcode::kWordsTile), {{d.held}}, {d.mma->operand(0)->type()})->result(0);
@@ -222,7 +223,8 @@ Value* CopyRole::BeginDeferred(Builder& b, const Deferred& d, Value* sums) {
   return CopyProduct(b, *d.mma, {lhs, rhs, sums}, true)->result(0);
 }
 
-// Behind the leader, whose sums these are: those of the iteration before begin, then the leader ends.
+// `sums` are those of the leader, which has begun. The products of the previous iteration begin after it, then the
+// leader ends.
 Value* CopyRole::BeginBeside(Builder& b, Value* sums) {
   std::vector<ir::Type> types = {sums->type()};
   Values carried;
@@ -230,12 +232,12 @@ Value* CopyRole::BeginBeside(Builder& b, Value* sums) {
     carried.push_back(Of(const_cast<Value*>(d.sums)));
     types.push_back(carried.back()->type());
   }
-  // While they run, and the leader.
+  // These run beside the products and the leader.
   const auto meanwhile = [&] {
     if (turns()) Turn(b, GpuOpcode::kTurnPass);
     if (!stages().wide_beside) return;
     StoreWidened(b);
-    // Ends a basic block, within which ptxas would move waits for products to the front: what has come already is waited for.
+    // This wait returns at once. It ends a basic block: within one, ptxas would move waits for products to the front.
     Await(b, wide().free, frame_->wide_at.stage, op::Xori(b, frame_->wide_at.phase, wide().one));
   };
   Op* any = b.Create(ir::Opcode::kIf, {{frame_->any}}, types);
@@ -254,13 +256,13 @@ Value* CopyRole::BeginBeside(Builder& b, Value* sums) {
     b.Create(ir::Opcode::kYield, {without}, {});
   }
   for (size_t i = 0; i < carried.size(); ++i) Set(frame_->deferred[i].sums, any->result(static_cast<int>(i) + 1));
-  // One warp starts copies, which takes it a while: less than it waits here for the leader.
+  // One warp starts copies. That takes less time than its wait for the leader here.
   FillMeanwhile(b);
   frame_->fills_wide = stages().wide_beside;
   return AwaitProducts(b, static_cast<int64_t>(carried.size()), {any->result(0)})[0];
 }
 
-// Tiles that the body has computed before this operation, for it or those behind it.
+// Tiles that the body has computed before this operation, for it or for later ones.
 Values CopyRole::MadeBefore(const Op* user) const {
   absl::flat_hash_set<const Op*> behind;
   for (const Op* op = user; op != nullptr; op = op->next()) behind.insert(op);
@@ -281,11 +283,13 @@ Values CopyRole::MadeBefore(const Op* user) const {
   return made;
 }
 
-// `user`: what comes next; null: the end of the iteration. The stage of the iteration before is free then.
+// `user` is the next operation, or null at the end of the iteration. The stage of the previous iteration is free
+// afterwards.
 void CopyRole::AwaitDeferred(Builder& b, const Op* user) {
   if (frame_->fills_wide) FillWide(b);
   if (const Values made = MadeBefore(user); !made.empty()) b.Create(GetGpuOp(GpuOpcode::kMadeHere), {made}, {});
-  // The next stage is waited for first. That ends a basic block: within one, ptxas would move the wait for products to its front.
+  // The wait for the next stage comes first. It ends a basic block: within one, ptxas would move the wait for products
+  // to the front.
   Op* when = b.Create(ir::Opcode::kIf, {{HasMore(b, Of(frame_->loop->region(0)->arg(0)))}}, {});
   {
     Builder::Scope scope(b, b.AddRegion(when, 0, {}));
@@ -302,13 +306,13 @@ void CopyRole::AwaitDeferred(Builder& b, const Op* user) {
   frame_->waited = true;
 }
 
-// What deferred products read in the iteration before.
+// Releases the stage that deferred products read in the previous iteration.
 void CopyRole::ReleaseLate(Builder& b, Value* if_true) {
   Release(b, stages().apart ? stages().late_free : of_frame().free, frame_->before, if_true);
   if (stages().wide_for_late) Release(b, wide().free, frame_->wide_before.stage, if_true);
 }
 
-// An operation from this one on reads of the iteration's stage what no deferred product reads.
+// This operation or a later one reads a tile of the iteration's stage that no deferred product reads.
 bool CopyRole::ReadsBehind(const Op* user) const {
   for (const Op* op = user; op != nullptr; op = op->next()) {
     const bool copied = IsProduct(*op) && (CopyOf(*op, 0) != nullptr || CopyOf(*op, 1) != nullptr);
@@ -319,7 +323,7 @@ bool CopyRole::ReadsBehind(const Op* user) const {
 
 // --- products that overlap -------------------------------------------------------------------------------------------------
 
-// What the operation reads of it, or an operation in it.
+// The operation, or one inside it, reads a result of the product.
 bool CopyRole::Reads(const Op& op, const Op& mma) const {
   const Value* sums = mma.result(0);
   if (AddsInOrder(op, sums)) return false;
@@ -345,7 +349,7 @@ void CopyRole::AwaitOverlapping(Builder& b, const Op& op) {
   }
 }
 
-// Copies begin beside what has begun. Products of the iteration before have ended, whose stage is free then.
+// Copies begin while products run. The products of the previous iteration have ended, so their stage is free.
 Values CopyRole::WaitOverlapping(Builder& b, int64_t pending, const Values& sums) {
   FillMeanwhile(b);
   Values ended = AwaitProducts(b, pending, sums);
@@ -354,9 +358,9 @@ Values CopyRole::WaitOverlapping(Builder& b, int64_t pending, const Values& sums
   return ended;
 }
 
-// --- behind the loop ---------------------------------------------------------------------------------------------------------
+// --- after the loop ----------------------------------------------------------------------------------------------------------
 
-// The iteration before is the last one.
+// Ends the loop: the previous iteration is the last one.
 void CopyRole::Drain(Builder& b, Values* results) {
   std::vector<size_t> carried;
   Values sums;
@@ -372,7 +376,7 @@ void CopyRole::Drain(Builder& b, Values* results) {
   const Values ended = AwaitProducts(b, 0, sums);
   for (size_t i = 0; i < ended.size(); ++i) (*results)[carried[i]] = ended[i];
   ReleaseLate(b, frame_->yes);
-  // The first warpgroup's next turn, which is none.
+  // The first warpgroup takes its next turn, which the loop did not use.
   if (turns()) Turn(b, GpuOpcode::kTurnWait, 0);
 }
 

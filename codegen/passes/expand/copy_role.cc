@@ -68,7 +68,7 @@ void AllocateCopies(Builder& b, const Schedule& schedule, const std::vector<cons
 
 // --- copies --------------------------------------------------------------------------------------------------------------
 
-// Threads may have written where TMA writes.
+// Threads may have written to the memory that TMA fills.
 void CopyRole::ClaimStages(Builder& b) {
   if (!of_frame().maps.empty()) {
     Op* when = b.Create(ir::Opcode::kIf, {{IsWarp(b, 0)}}, {});
@@ -92,7 +92,7 @@ RingPosition CopyRole::Step(Builder& b, const FetchRing& ring, const RingPositio
   return {Named("next", op::Select(b, wraps, ring.zero, after)), Named("next_phase", op::Xori(b, at.phase, turns))};
 }
 
-// In one thread: what it says to the barrier, and the copies of some of the iteration's tiles.
+// One thread announces the bytes to the barrier, and starts the copies of some of the iteration's tiles.
 void CopyRole::StartCopies(Builder& b, Value* index, Value* stage, Value* full,
                            const std::function<bool(size_t)>& brings) {
   const FetchRing& of = of_frame();
@@ -110,7 +110,7 @@ void CopyRole::StartCopies(Builder& b, Value* index, Value* stage, Value* full,
   Yield(b, {});
 }
 
-// Another iteration follows the one of this index. Compared as a distance, since the sum may overflow.
+// Another iteration follows the one of this index. A distance is compared, because the sum may overflow.
 Value* CopyRole::HasMore(Builder& b, Value* index) {
   const ir::ForOp loop(frame_->loop);
   return op::CmpI(b, ir::ComparisonPredicate::kLessThan, Of(loop.step()), op::Subi(b, Of(loop.upper_bound()), index),
@@ -129,7 +129,7 @@ CopyRole::Filling CopyRole::Filled(const Op& when) {
           Named("more", when.result(3))};
 }
 
-// The copies of the iteration that is copied next, if there is one.
+// Starts the copies of the next iteration to copy, if there is one.
 CopyRole::Filling CopyRole::Fill(Builder& b, const Filling& at) {
   Op* when = b.Create(ir::Opcode::kIf, {{at.more}}, {I32(b), I32(b), at.index->type(), I1(b)});
   {
@@ -148,8 +148,8 @@ CopyRole::Filling CopyRole::Fill(Builder& b, const Filling& at) {
   return Filled(*when);
 }
 
-// The same of a piece, by its number. Behind the last one of an iteration comes the next iteration. `mine`: the warp starts the copy; null: it
-// does if there is one.
+// The same for a piece, by its number. After the last piece of an iteration comes the next iteration. `mine` says
+// whether this warp starts the copy. If it is null, `at.more` says that, too.
 CopyRole::Filling CopyRole::FillPiece(Builder& b, const Filling& at, int piece, Value* mine) {
   const auto tile = static_cast<size_t>(piece) % of_frame().stage.tiles.size();
   const bool last = tile + 1 == of_frame().stage.tiles.size();
@@ -183,7 +183,7 @@ CopyRole::Filling CopyRole::FillPiece(Builder& b, const Filling& at, int piece, 
 void CopyRole::FillMeanwhile(Builder& b) {
   if (stages().by_threads) return FillBeside(b);
   if (stages().pieces) {
-    // The pieces before those that were read are on their way.
+    // The pieces before those that were read are being copied.
     frame_->filling = FillPiece(b, frame_->filling, frame_->piece + of_frame().stages - 2, nullptr);
     return;
   }
@@ -205,7 +205,7 @@ void CopyRole::FillBesideParts(Builder& b) {
   frame_->filling = Filled(*meanwhile);
 }
 
-// What deferred products read of an iteration comes in it, to where the one before the last lay.
+// Copies the tiles that deferred products read, within their iteration. They replace those of two iterations before.
 void CopyRole::FillLate(Builder& b) {
   Op* when = b.Create(ir::Opcode::kIf, {{IsWarp(b, 0)}}, {});
   Builder::Scope scope(b, b.AddRegion(when, 0, {}));
@@ -215,7 +215,8 @@ void CopyRole::FillLate(Builder& b) {
   Yield(b, {});
 }
 
-// Of the first iterations: as many as there are stages, but for those that are kept. The first warp alone follows what copies begin.
+// Starts the copies of the first iterations: one fewer than there are stages, or two fewer if a stage is kept. The
+// first warp alone does anything in this loop.
 void CopyRole::BeginCopies(Builder& b, Value* runs) {
   if (stages().pieces) return BeginPieces(b, runs);
   Filling& at = frame_->filling;
@@ -239,8 +240,8 @@ void CopyRole::BeginCopies(Builder& b, Value* runs) {
   at = {begin->result(0), begin->result(1), begin->result(2), begin->result(3)};
 }
 
-// By different warps where the loop runs once: one would take as long for all as what the loop does not change takes to come from memory, and store
-// its own later.
+// Different warps start them where the loop runs once. One warp would need as much time for all as the loop's invariant
+// operands need to come from memory. It would then store its own part of them later.
 void CopyRole::BeginPieces(Builder& b, Value* runs) {
   const bool shares = frame_->loop->parent() == nullptr;
   Value* follows = op::Andi(b, runs, IsWarp(b, 0));
@@ -258,7 +259,7 @@ void CopyRole::AdvancePiece(Builder& b) {
   ++frame_->piece;
 }
 
-// Other lanes of the warp may have read it one by one.
+// Other lanes of the warp may have read it with separate loads.
 void CopyRole::Release(Builder& b, Value* barriers, Value* stage, Value* if_true) {
   b.Create(GetGpuOp(GpuOpcode::kSyncWarp), {}, {});
   b.Create(GetGpuOp(GpuOpcode::kBarrierArrive), {{barriers}, {stage}, {if_true}}, {},
@@ -267,7 +268,7 @@ void CopyRole::Release(Builder& b, Value* barriers, Value* stage, Value* if_true
 
 // --- tiles that threads widen ----------------------------------------------------------------------------------------------
 
-// The first vectors, to registers; when the place is free to which they go.
+// Loads the first vectors to registers, after their destination is free.
 void CopyRole::LoadToWiden(Builder& b) {
   Await(b, wide().free, frame_->wide_at.stage, op::Xori(b, frame_->wide_at.phase, wide().one));
   Values words;
@@ -278,7 +279,7 @@ void CopyRole::LoadToWiden(Builder& b) {
   frame_->widens = std::move(words);
 }
 
-// All of them, as wide elements.
+// Stores all vectors as wide elements.
 void CopyRole::StoreWidened(Builder& b) {
   const StageLayout& stage = of_frame().stage;
   size_t n = 0;
@@ -289,8 +290,8 @@ void CopyRole::StoreWidened(Builder& b) {
   }
 }
 
-// Stores and wgmma go different ways to memory, so each thread fences what it has stored before its warp says so. ptxas makes a MEMBAR of that, which
-// waits for the stores: the later it comes, the shorter.
+// Stores and wgmma reach memory by different proxies. So each thread fences its stores before its warp arrives. ptxas
+// makes a MEMBAR of the fence, which waits for the stores. A later fence waits for less time.
 void CopyRole::FillWide(Builder& b) {
   b.Create(GetGpuOp(GpuOpcode::kFenceProxyAsync), {}, {});
   Release(b, wide().full, frame_->wide_at.stage, frame_->yes);
@@ -346,7 +347,7 @@ void CopyRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
   frame_ = nullptr;
 }
 
-// Besides what the program's loop carries.
+// The values that the loop carries in addition to those of the program.
 std::vector<CopyRole::Carried> CopyRole::CarriedValues() {
   Frame& f = *frame_;
   std::vector<Carried> values = {{"stage", &f.next.stage, f.next.stage}};
@@ -371,9 +372,9 @@ std::vector<CopyRole::Carried> CopyRole::CarriedValues() {
   return values;
 }
 
-// Gives what the program's loop gives. What is carried besides is in the frame then. A loop with deferred products does two iterations in a row: the
-// second one has a product before it, and what goes around from one to the next need not change registers (heads of 64, 128 x 64: 594 us, 581 so; four
-// in a row: 639).
+// Gives the results of the program's loop. The other carried values are in the frame afterwards. A loop with deferred
+// products does two iterations in a row. The second one has a product before it, and values need not change registers
+// between the two. For heads of 64, 128 x 64: 594 us singly, 581 in pairs, 639 in fours.
 void CopyRole::CopyLoop(Builder& b, Values* results) {
   const Op& old = *frame_->loop;
   if (stages().drains()) {
@@ -397,15 +398,16 @@ void CopyRole::CopyLoop(Builder& b, Values* results) {
   for (size_t i = 0; i < carried.size(); ++i) *carried[i].now = copy->result(all + static_cast<int>(i));
 }
 
-// Two iterations go around a ring of pieces once, so that where each piece lies is a constant in them. A product that takes its steps one by one waits
-// for what is computed of that (heads of 64, 64 x 128, H100: 532 us, 523 so).
+// Two iterations go around a ring of pieces once, so the place of each piece in them is a constant. A product that does
+// its steps one by one waits for values computed from that place (heads of 64, 64 x 128, H100: 532 us, in pairs 523).
 bool CopyRole::PiecesTurnTogether() const {
   bool in_steps = false;
   for (const Op* op : *frame_->loop->region(0)) in_steps = in_steps || DecisionOf<Decision::kInSteps>(*op);
   return stages().pieces && in_steps && 2 * of_frame().stage.pieces() == of_frame().stages;
 }
 
-// Products of the last iteration still run, or are to be done, where the loop ran. Their sums must not be moved to before they are awaited.
+// Products of the last iteration still run, or have not begun, after the loop. Their sums must not be moved to before
+// the wait for them.
 void CopyRole::CopyGuarded(Builder& b, Value* runs) {
   const Op& old = *frame_->loop;
   const bool widens = stages().wide >= 0;
@@ -440,7 +442,7 @@ void CopyRole::CopyFetch(Builder& b, const Op&, size_t) {
   if (stages().by_threads) return AdvanceByThreads(b);
   if (stages().pieces) return;
   frame_->at = frame_->next;
-  // Of two iterations in a row LLVM would know both stages, and keep all addresses in them for the whole loop.
+  // In two iterations in a row LLVM would know both stages. It would keep all addresses in them for the whole loop.
   if (stages().apart)
     frame_->at.stage = b.Create(GetGpuOp(GpuOpcode::kHideNumber), {{frame_->next.stage}}, {I32(b)})->result(0);
   if (!stages().late) Await(b, of_frame().full, frame_->at.stage, frame_->at.phase);

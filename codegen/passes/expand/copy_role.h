@@ -1,5 +1,6 @@
-// What the warps run of a program some of whose loops copy ahead: all of it. Loops whose threads copy are in thread_copies.cc. By TMA, one thread
-// of the first warp starts the copies, so that no iteration has a barrier of all warps. Before and after, of such a loop:
+// The program of the warps, where some loops copy ahead: they run all of it. Loops whose threads copy are in
+// thread_copies.cc. For TMA, one thread of the first warp starts the copies, so no iteration has a barrier of all
+// warps. Before and after, for such a loop:
 //
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
 //     %x, %y = copy_ahead … { … }
@@ -7,14 +8,14 @@
 //     continue %n
 //   }
 //
-//   claim_stages %memory                                  // whoever used the memory before is done
+//   claim_stages %memory                                  // earlier users of the memory are done
 //   %mine = first_warp
 //   %f:4 = for … to 3 …  { <the copies of an iteration, as below> }
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero, %stage = 0, %p = 0, %to = %f#0, …, %ahead = %f#2, %more = %f#3) {
 //     barrier_wait %full[%stage], %p
 //     %x = stage_tile …
 //     %begun = mmaf %x, %y, %acc {async}
-//     %next_to, … = if %more {                            // of an iteration that follows, while the product runs
+//     %next_to, … = if %more {                            // copies for a later iteration, while the product runs
 //       barrier_wait %free[%to], …
 //       elect { barrier_expect %full[%to] …; tma_load … }
 //       yield <the next stage and phase>, <the next %ahead>, <whether there is one>
@@ -25,10 +26,10 @@
 //     continue %n, <the next stage and phase>, %next_to, …
 //   }
 //
-// A product that waits for its parts itself has the copies in a meanwhile in front of it.
-// Products that overlap (plan/mma/overlapped_products.h) are waited for where their results are read. Products that are deferred
-// (plan/mma/cross_iteration_mma.h) are moved to the next iteration: the loop carries their left operands, and the last one is done behind the
-// loop. copy_products.cc has both.
+// For a product that waits for its parts itself, the copies are in a meanwhile before it. Products that overlap
+// (plan/mma/overlapped_products.h) are waited for where their results are read. Deferred products
+// (plan/mma/cross_iteration_mma.h) are moved to the next iteration. The loop carries their left operands, and the last
+// one runs after the loop. copy_products.cc has both.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_COPY_ROLE_H_
 #define TILE_CODEGEN_PASSES_EXPAND_COPY_ROLE_H_
 
@@ -44,17 +45,17 @@
 
 namespace tile::codegen {
 
-// How all threads copy what an iteration multiplies.
+// How all threads copy the operands of an iteration.
 struct ThreadCopies {
   bool only_computes = false;  // addresses may be computed for iterations that do not exist
-  bool writes = false;         // they come by way of memory
-  bool reads_stages = false;   // some product reads them in shared memory
+  bool writes = false;         // tiles pass through memory first
+  bool reads_stages = false;   // some product reads the tiles in shared memory
   bool beside = false;         // copies begin while products run
   int running = 0;             // products that run on when their iteration ends
 };
 ThreadCopies ThreadCopiesOf(const ir::Op& copy);
 
-// A ring that is filled for the warps that multiply, besides what a FetchRing says.
+// A ring that is filled for the warps that multiply: properties that FetchRing lacks.
 struct CopyStages {
   std::optional<ThreadCopies> by_threads = std::nullopt;  // else by TMA
   bool pieces = false;                                    // its unit is the operand of one product, not a stage
@@ -62,22 +63,24 @@ struct CopyStages {
   bool apart = false;                                     // its operands have barriers of their own
   bool keeps = false;  // a product of the iteration before reads its stage until this one waits for products
   ir::Value *late_full = nullptr, *late_free = nullptr;
-  // The number of the ring to which threads widen tiles; -1: they widen none. Deferred products read some of them, or nobody else reads any.
+  // The number of the ring to which threads widen tiles, or -1. Deferred products read some of these tiles
+  // (wide_for_late), or no other products read any (wide_beside).
   int wide = -1;
   bool wide_for_late = false, wide_beside = false;
-  // The number of the ring of one stage whose barrier says that a product has ended; -1: none multiplies into tensor memory.
+  // The number of the ring of one stage whose barrier signals the end of a product in tensor memory, or -1.
   int ends = -1;
 
-  // Something is done, and released, where the loop has run.
+  // After the loop some products are finished, and stages released.
   bool drains() const { return !by_threads && (late || keeps); }
 };
 
-// The barrier that says when products have ended which multiply into tensor memory, as a ring without memory.
+// Allocates the barrier that signals the end of products into tensor memory, as a ring without memory.
 FetchRing AllocateEnds(ir::Builder& b, const ir::Op& copy);
-// The same of one product with block scales.
+// The same for one product with block scales.
 FetchRing AllocateEndOfScaled(ir::Builder& b, const ir::Op& mma);
 
-// The rings of these copy_ahead, each with the ring of what is widened behind it, and that of the ends of products.
+// Allocates the rings of these copy_ahead. Each is followed by the ring of its widened tiles, and by the ring of the
+// ends of products.
 void AllocateCopies(ir::Builder& b, const Schedule& schedule, const std::vector<const ir::Op*>& copies,
                     std::vector<FetchRing>* rings, std::vector<CopyStages>* stages);
 
@@ -97,7 +100,7 @@ class CopyRole : public RoleCopy {
   void CopyOther(ir::Builder& b, const ir::Op& op) override;
 
  private:
-  // Which stage is filled next, for which value of the induction variable, and whether there is one and this is the warp that does it.
+  // The stage that is filled next, the induction variable's value for it, and whether it exists and this warp fills it.
   struct Filling {
     ir::Value *stage, *phase, *index, *more;
   };
@@ -106,14 +109,15 @@ class CopyRole : public RoleCopy {
     const ir::Op* user;         // the first of its sums
     const ir::Value* sums;      // that the loop carries
     int carried;                // its number
-    ir::Value* held = nullptr;  // words of its left operand, of the iteration before
-    ir::Value* kept = nullptr;  // of this one
+    ir::Value* held = nullptr;  // words of its left operand, from the previous iteration
+    ir::Value* kept = nullptr;  // those of this iteration
   };
-  // A left operand that is in shared memory, mostly for the loop; some of its words are in registers, too (or null).
+  // A left operand in shared memory that mostly stays there for the loop. Some of its words may be in registers, too.
   struct Invariant {
     ir::Value *address, *words;
   };
-  // The loop of a ring that is being copied. What the loop carries has its values of before the loop, of the iteration or of behind the loop.
+  // The loop of a ring that is being copied. Carried values are those from before the loop, in the iteration, or after
+  // the loop.
   struct Frame {
     const ir::Op* loop;
     size_t ring;
@@ -133,15 +137,15 @@ class CopyRole : public RoleCopy {
     absl::flat_hash_map<const ir::Value*, ir::Value*> stored = {};  // where right operands are that the loop makes
     // In this iteration:
     std::vector<const ir::Op*> begun = {}, running = {};
-    int piece = 0;                // so many were read
-    ir::ops::Values widens = {};  // words that were loaded to be widened, of each tile
+    int piece = 0;                // the number of pieces that were read
+    ir::ops::Values widens = {};  // for each tile, the words that were loaded to be widened
     bool filled = false;          // copies have begun
-    int running_begun = 0;        // so many of the products that run on (ThreadCopies)
-    bool waited = false;          // products of the iteration before have been waited for
-    bool keeps_others = false;    // what others than deferred products read is kept
-    bool fills_wide = false;      // what was widened is to be fenced
+    int running_begun = 0;        // the number of products in it that run on (ThreadCopies)
+    bool waited = false;          // the previous iteration's products have been waited for
+    bool keeps_others = false;    // tiles that other products than deferred ones read are kept
+    bool fills_wide = false;      // the widened tiles need a fence
   };
-  // A value that the loop carries: its name, where it is, and what the next iteration gets.
+  // A value that the loop carries: its name, the variable that holds it, and the next iteration's value.
   struct Carried {
     const char* name;
     ir::Value **now, *next;
@@ -158,14 +162,14 @@ class CopyRole : public RoleCopy {
   ir::Value* IsWarp(ir::Builder& b, int warp);
   void BeginCopies(ir::Builder& b, ir::Value* runs);
   void BeginPieces(ir::Builder& b, ir::Value* runs);
-  // As values that an operation gives, and back. Threads that copy have no phase.
+  // As the results of an operation, and back. Threads that copy have no phase.
   static ir::ops::Values Flat(const Filling& at);
   static Filling Filled(const ir::Op& when);
   Filling Fill(ir::Builder& b, const Filling& at);
   Filling FillPiece(ir::Builder& b, const Filling& at, int piece, ir::Value* mine);
   ir::Value* HasMore(ir::Builder& b, ir::Value* index);
   void FillMeanwhile(ir::Builder& b);
-  // In front of a product that waits for each of its parts itself.
+  // Before a product that waits for each of its parts itself.
   void FillBesideParts(ir::Builder& b);
   void FillLate(ir::Builder& b);
   void StartCopies(ir::Builder& b, ir::Value* index, ir::Value* stage, ir::Value* full,
@@ -214,13 +218,13 @@ class CopyRole : public RoleCopy {
   bool ReadsWide(const ir::Op& mma) const;
   ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
   ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
-  // The sums of a product that has ended, where a branch hands them on.
+  // The sums of a product that has ended, as a branch passes them on.
   ir::Value* Ended(ir::Builder& b, const ir::Op& mma, ir::Value* sums);
   void Multiply(ir::Builder& b, const ir::Op& mma);
   ir::Value* BeginBeside(ir::Builder& b, ir::Value* sums);
   ir::Value* BeginDeferred(ir::Builder& b, const Deferred& d, ir::Value* sums);
   void KeepWords(ir::Builder& b, const ir::Op& mma);
-  // Before the loop: there are no words of an iteration before.
+  // Before the loop there are no words of a previous iteration.
   void SetHeld(ir::Builder& b);
   void AwaitDeferred(ir::Builder& b, const ir::Op* user);
   ir::ops::Values MadeBefore(const ir::Op* user) const;
@@ -242,11 +246,11 @@ class CopyRole : public RoleCopy {
   ir::Value* StoreScaled(ir::Builder& b, const ir::Op& mma, int i);
   void MultiplyScaled(ir::Builder& b, const ir::Op& mma);
   size_t RingOfScaled(const ir::Op& mma) const;
-  // The positions in rings beside that of the loop, before and behind it.
+  // The positions in other rings than the loop's, before and after the loop.
   void TakeOtherPositions();
   void GiveOtherPositions();
 
-  // The turn of one warpgroup, or each one's own.
+  // The turn of one warpgroup, or of each warpgroup.
   void Turn(ir::Builder& b, GpuOpcode code, int group);
   void Turn(ir::Builder& b, GpuOpcode code);
   ir::Type WordsType(ir::Builder& b, int64_t words) const;

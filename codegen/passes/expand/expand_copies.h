@@ -1,4 +1,5 @@
-// Writes out how loops copy ahead, by TMA or by threads, and in which order their products begin and are awaited.
+// Writes out the copies of loops that copy ahead, by TMA or by threads. Also writes out the order in which their
+// products begin and are awaited.
 //
 // Before, after:
 //
@@ -15,8 +16,8 @@
 //   workers { <the program: copy_role.h> }
 //   return
 //
-// Barriers, fence and block_barrier are there where TMA copies (copy_role.h); loops whose threads copy have other waits (thread_copies.cc). Where products
-// multiply into tensor memory, there are columns and a barrier for their ends, too (column_products.cc).
+// Barriers, fence and block_barrier exist where TMA copies (copy_role.h). Loops whose threads copy have other waits
+// (thread_copies.cc). Products into tensor memory need columns and a barrier for their ends, too (column_products.cc).
 #ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
 #define TILE_CODEGEN_PASSES_EXPAND_EXPAND_COPIES_H_
 

@@ -33,7 +33,7 @@ class Expander {
       : function_(function), layouts_(layouts), schedule_(*ScheduleOf(*function)), b_(b) {}
 
   void Run() {
-    // Descriptors are on their way from the first instructions on.
+    // The first instructions prefetch the descriptors.
     Plain(GpuOpcode::kPrefetchTensorMaps);
     std::vector<FetchRing> rings;
     ir::Walk(function_->body(), [&](const Op* op) {
@@ -52,7 +52,7 @@ class Expander {
     EmitWorkers(workers, [] {});
   }
 
-  // The same where sums are in tensor memory.
+  // The same, where sums are in tensor memory.
   void EmitWithColumns(const std::vector<FetchRing>& rings) {
     std::vector<FetchRing> all = rings;
     for (FetchRing& sums : AllocateSums(b_, schedule_, rings)) all.push_back(sums);
@@ -68,7 +68,8 @@ class Expander {
 
   void Plain(GpuOpcode code) { b_.Create(GetGpuOp(code), {}, {}); }
 
-  // A cluster's barrier as an announcement and a wait, between which a persistent grid, whose first block takes divisions, finds that out.
+  // A cluster's barrier is an arrival and a wait. Between them a persistent grid computes its first block, which takes
+  // divisions.
   void EmitEntry() {
     Plain(GpuOpcode::kFenceBarriers);
     if (schedule_.cluster) Plain(GpuOpcode::kClusterArrive);
@@ -77,7 +78,7 @@ class Expander {
     Plain(schedule_.cluster ? GpuOpcode::kClusterWait : GpuOpcode::kBlockBarrier);
   }
 
-  // What the role does for a tile block, or for each one.
+  // The role's program for one tile block, or for each one.
   void EmitBlocks(RoleCopy& role, int64_t phase, const std::function<void()>& after_block) {
     role.Begin(b_, phase);
     if (!schedule_.persistent) return role.CopyBlock(b_, *function_->body());
@@ -111,7 +112,7 @@ class Expander {
     Builder::Scope scope(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kProducer), {}, {}), 0, {}));
     const auto emit = [&] {
       EmitBlocks(role, 1, [] {});
-      // Nobody may arrive in a block that has ended: others of a cluster, and products that end later.
+      // No arrival may reach a block that has ended: other blocks of a cluster arrive, and so do products that end late.
       if (schedule_.cluster || in_columns_) role.AwaitReleases(b_);
     };
     if (schedule_.moves_registers()) {
@@ -128,7 +129,7 @@ class Expander {
   void EmitWorkers(RoleCopy& role, const std::function<void()>& at_end) {
     Builder::Scope scope(b_, b_.AddRegion(b_.Create(GetGpuOp(GpuOpcode::kWorkers), {}, {}), 0, {}));
     if (schedule_.moves_registers()) SetRegisters(schedule_.with_moved_registers(), true);
-    // The next tile block has the same shared arrays. Rings and scratch memory look after themselves.
+    // The next tile block has the same shared arrays. Rings and scratch memory have barriers of their own.
     const bool keeps_shared =
         Any(*function_, [](const Op& op) { return ir::AllocSharedOp::Is(&op) || ir::AllocaOp::Is(&op); });
     EmitBlocks(role, 0, [&] {

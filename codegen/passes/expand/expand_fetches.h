@@ -1,4 +1,5 @@
-// Writes out how loops fetch ahead: the last warp of a block, the producer, starts the copies of their stages, the others, the workers, multiply.
+// Writes out the roles of loops that fetch ahead. The last warp of a block, the producer, starts the copies of their
+// stages. The others, the workers, multiply.
 //
 // Before, after:
 //
@@ -16,10 +17,11 @@
 //   workers { <the program: worker_role.h> }
 //   return
 //
-// In a persistent grid each role visits the tile blocks by itself (each_block). So the producer starts with the next block while workers store
-// the last one. In a cluster the blocks wait until all barriers are initialised, and a producer ends only when its stages have been released.
-// Where sums are in tensor memory, columns are allocated with the barriers, one thread begins the products, and all workers wait for their end
-// (column_worker_role.h). If the producer's warpgroup gives up registers, three of its warps are idle.
+// In a persistent grid each role visits the tile blocks by itself (each_block). So the producer starts with the next
+// block while workers store the last one. In a cluster the blocks wait until all barriers are initialised, and a
+// producer ends only when its stages have been released. Where sums are in tensor memory, columns are allocated with
+// the barriers. One thread begins the products, and all workers wait for their end (column_worker_role.h). If the
+// producer's warpgroup gives up registers, three of its warps are idle.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_EXPAND_FETCHES_H_
 #define TILE_CODEGEN_PASSES_EXPAND_EXPAND_FETCHES_H_
 

@@ -41,7 +41,7 @@ FetchRing::TensorMap AllocateTensorMap(Builder& b, const StagedTile& tile, int w
   return {tile.load, alloc->result(0), alloc->result(1)};
 }
 
-// Numbers that both roles take.
+// Constants that both roles use.
 void MakeNumbers(Builder& b, int64_t bytes, const std::vector<int64_t>& offsets, FetchRing* ring) {
   ring->zero = I32(b, 0);
   ring->one = I32(b, 1);
@@ -64,7 +64,7 @@ FetchRing AllocateRing(Builder& b, const Schedule& schedule, const Op& fetch) {
                          {{"bytes", Int(ring.stage.unit_bytes())}, {"stages", Int(schedule.stages)}})
                     ->result(0);
   ring.full = AllocateBarriers(b, schedule.stages, 1, false);
-  // One commit releases what products read whose sums are in tensor memory.
+  // One commit releases the operands of products whose sums are in tensor memory.
   const int readers = SumsInColumns(fetch) ? 1 : schedule.num_warps;
   ring.free = AllocateBarriers(b, schedule.stages, readers, schedule.cluster);
   for (const StagedTile& tile : DeviceTensorMapsOf(fetch)) {
@@ -74,7 +74,7 @@ FetchRing AllocateRing(Builder& b, const Schedule& schedule, const Op& fetch) {
   Named("memory", ring.memory);
   Named("full", ring.full);
   Named("free", ring.free);
-  // A piece begins where its place in the ring does.
+  // A piece begins at its place in the ring.
   const bool pieces = ring.stage.piece_bytes > 0;
   MakeNumbers(b, ring.stage.unit_bytes(), pieces ? std::vector<int64_t>(ring.stage.offsets.size()) : ring.stage.offsets,
               &ring);

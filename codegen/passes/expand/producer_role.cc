@@ -30,7 +30,7 @@ void ProducerRole::AwaitReleases(Builder& b) {
   }
 }
 
-// Nothing that the loop carries: where its loads begin follows from the induction variable and from values of before.
+// The copy carries none of the loop's values: its loads depend on the induction variable and on values from before.
 void ProducerRole::CopyFetchLoop(Builder& b, const ir::ForOp& loop, size_t r) {
   MakeTensorMaps(b, r);
   const RingPosition at = positions()[r];
@@ -70,7 +70,8 @@ Values ProducerRole::EndIteration(Builder& b, const Op&, size_t r) {
   return {next.stage, next.phase};
 }
 
-// Of a stage that was filled in this turn of the ring the last copies are of this phase, of the others of the one before.
+// The last copies of a stage that was filled in this turn of the ring have this phase. Those of the other stages have
+// the phase before.
 void ProducerRole::AwaitLoads(Builder& b, size_t r) {
   const RingPosition& at = positions()[r];
   for (int s = 0; s < ring(r).stages; ++s) {

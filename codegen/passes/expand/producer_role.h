@@ -1,5 +1,5 @@
-// What the producer runs of a program whose loops fetch ahead: what the loads need (plan/staging/producer_slice.h), and the control flow
-// around them. Of a loop that fetches it makes
+// The producer's program, where loops fetch ahead: the operations that the loads need (plan/staging/producer_slice.h),
+// and the control flow around them. A loop that fetches becomes
 //
 //   for %i in (%a to %b, step %c) iter_values(%stage = 0, %p = 1) {
 //     barrier_wait %free[%stage], %p
@@ -10,8 +10,8 @@
 //     continue <the next stage and phase>
 //   }
 //
-// It is ahead of the workers by up to one turn of the ring. It makes the descriptors of tensors that the host does not know before the loop, while the
-// workers still multiply earlier tiles.
+// The producer is ahead of the workers by up to one turn of the ring. Descriptors of tensors that the host does not
+// know are made before the loop, while the workers still multiply earlier tiles.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_PRODUCER_ROLE_H_
 #define TILE_CODEGEN_PASSES_EXPAND_PRODUCER_ROLE_H_
 
@@ -26,8 +26,8 @@ class ProducerRole : public RoleCopy {
  public:
   ProducerRole(const std::vector<FetchRing>& rings, const ir::Function& function);
 
-  // Waits until all warps that read what it brought are done with it, those of other blocks of the cluster, too. So a block stays until nobody
-  // reaches into its memory any more, and the blocks need not meet at their end.
+  // Waits until all warps have read the copied tiles, also those of other blocks of the cluster. So a block stays until
+  // no other accesses its memory, and the blocks need no barrier at their end.
   void AwaitReleases(ir::Builder& b);
 
  protected:

@@ -1,4 +1,4 @@
-// Gives a function another body, which is made of what the old one says.
+// Replaces the body of a function by one that is made from it.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_REPLACE_BODY_H_
 #define TILE_CODEGEN_PASSES_EXPAND_REPLACE_BODY_H_
 
@@ -8,7 +8,7 @@
 
 namespace tile::codegen {
 
-// `build` makes the operations between the operation `kernel` and the return that ends the body. Those that are there now are dropped then.
+// `build` makes the operations between `kernel` and the return that ends the body. The old ones are dropped afterwards.
 void ReplaceBody(ir::Function* function, const std::function<void(ir::Builder&)>& build);
 
 }  // namespace tile::codegen

@@ -18,13 +18,13 @@ using ir::ops::Values;
 
 namespace {
 
-// What is written out as operations.
+// The attributes that are written out as operations.
 constexpr Decision kWrittenOut[] = {Decision::kStagesLhs, Decision::kLhsInRegisters, Decision::kCrossIteration,
                                     Decision::kOverlaps,  Decision::kTakesTurns,     Decision::kAsync};
 
 bool IsControl(const Op& op) { return ir::ForOp::Is(&op) || ir::LoopOp::Is(&op) || ir::IfOp::Is(&op); }
 
-// The groups of operands in front of the last field, which takes all others.
+// The groups of operands before the last field, which takes all others.
 std::vector<uint32_t> EndsOf(const Op& op, size_t operands) {
   std::vector<uint32_t> ends;
   const size_t fields = op.info()->format->operands.size();
@@ -40,7 +40,7 @@ RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& func
   ir::Walk(function.body(), [&](const Op* op) {
     for (size_t i = 0; i < rings_.size(); ++i) {
       if (rings_[i].fetch != op) continue;
-      // The ring to which threads widen comes behind that from which they do.
+      // The ring to which threads widen follows the ring from which they do.
       if (!rings_[i].of_product) {
         ring_of_fetch_.try_emplace(op, i);
         ring_of_fetch_.try_emplace(op->parent(), i);
@@ -193,7 +193,7 @@ void RoleCopy::CopyControl(Builder& b, const Op& op) {
   }
 }
 
-// Of an if or a loop.
+// Copies the regions of an if or a loop.
 void RoleCopy::CopyRegions(Builder& b, const Op& op, Op* copy, const Rings& inside) {
   const std::vector<RingPosition> before = positions_;
   for (int r = 0; r < op.num_regions(); ++r) {
@@ -219,7 +219,7 @@ void RoleCopy::CopyRegions(Builder& b, const Op& op, Op* copy, const Rings& insi
       CopyBlock(b, *region);
       continue;
     }
-    // An if whose other way is empty: the positions stay.
+    // The other branch of this if is empty: the positions stay.
     Values yielded;
     AddPositions(inside, &yielded);
     b.Create(ir::Opcode::kYield, {yielded}, {});
@@ -229,7 +229,7 @@ void RoleCopy::CopyRegions(Builder& b, const Op& op, Op* copy, const Rings& insi
 void RoleCopy::CopyBranch(Builder& b, const Op& branch) {
   const Op* to = ir::TargetOf(branch);
   if (to == nullptr) {
-    // The end of the kernel's body is that of the role.
+    // The end of the kernel's body is the end of the role.
     if (branch.parent() != nullptr) b.module()->Append(b.block(), ir::CopyOp(b.module(), branch, &values_));
     return;
   }

@@ -1,11 +1,12 @@
-// What one role of a block runs of a program: a copy of its operations and control flow. What the role does for a fetch_ahead and the loop around
-// it is up to the classes that derive from this one (worker_role.h, producer_role.h).
+// The part of a program that one role of a block runs: a copy of its operations and control flow. Derived classes
+// (worker_role.h, producer_role.h) define the role's code for a fetch_ahead and the loop around it.
 //
-//   WorkerRole workers(b.module(), rings, schedule);
+//   WorkerRole workers(rings, *function, layouts);
 //   workers.Begin(b, /*phase=*/0);
 //   workers.CopyBlock(b, *function->body());      // at the end of the builder's block
 //
-// Where the role is in each ring are values. They go through the control flow around the loop of the ring: loops carry them, an if yields them.
+// The positions of the role in the rings are values. Control flow around the loop of a ring passes them on: loops carry
+// them, an if yields them.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
 #define TILE_CODEGEN_PASSES_EXPAND_ROLE_COPY_H_
 
@@ -24,49 +25,51 @@ namespace tile::codegen {
 
 class RoleCopy {
  public:
-  // `layouts`: of the program; null for a role that multiplies nothing.
+  // `layouts` is that of the program, or null for a role without products.
   RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function, LayoutTable* layouts = nullptr);
   virtual ~RoleCopy() = default;
 
-  // The positions with which the role begins.
+  // Makes the positions with which the role begins.
   void Begin(ir::Builder& b, int64_t phase);
   std::vector<RingPosition>& positions() { return positions_; }
-  // All of them, as values that an operation carries, and back.
+  // All positions, as values that an operation carries, and back.
   ir::ops::Values FlatPositions() const;
   void SetPositions(absl::Span<ir::Value* const> flat);
 
-  // Without the return that ends the body of a function.
+  // Copies the block without the return that ends the body of a function.
   void CopyBlock(ir::Builder& b, const ir::Block& from);
 
  protected:
-  // The role runs the operation; it has the value, which control flow hands on.
+  // The role runs the operation; it has the value, which control flow passes on.
   virtual bool Runs(const ir::Op& op) const = 0;
   virtual bool Has(const ir::Value* v) const = 0;
-  // In front of the copy of an operation, and whether the role runs it or not.
+  // Called before the copy of each operation, also of one that the role does not run.
   virtual void Before(ir::Builder& /*b*/, const ir::Op& /*op*/) {}
-  // No control flow, and no fetch.
+  // Copies an operation that is neither control flow nor a fetch.
   virtual void CopyOther(ir::Builder& b, const ir::Op& op);
   virtual void CopyFetchLoop(ir::Builder& b, const ir::ForOp& loop, size_t ring) = 0;
-  // In the copy of the loop's body.
+  // Copies the fetch, in the copy of the loop's body.
   virtual void CopyFetch(ir::Builder& b, const ir::Op& fetch, size_t ring) = 0;
-  // Before a continue of the loop of this ring: what ends an iteration. Returns what it hands on besides.
+  // Ends an iteration, before a continue of the loop of this ring. Returns additional values for the continue.
   virtual ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) = 0;
 
-  // Until no copy of the ring is on its way, if those of an earlier execution of its loop may be.
+  // Waits until all copies of the ring have ended, if an earlier execution of its loop may have started some.
   virtual void AwaitLoads(ir::Builder& /*b*/, size_t /*ring*/) {}
 
-  // What the region of the fetch computes for its loads, where the loop's induction variable is `index`; `load` brings a tile.
+  // Copies the computations of the fetch's region for its loads, with `index` as the loop's induction variable. `load`
+  // copies a tile.
   void CopyLoads(ir::Builder& b, const ir::Op& fetch, ir::Value* index, const std::function<void(const ir::Op&)>& load);
-  // In an elect: the copy of result i's tile by TMA to its slot of this stage. Its bytes count at this one of the barriers.
+  // In an elect: copies the tile of result i by TMA to its slot of this stage. The stage's barrier among `barriers`
+  // counts its bytes.
   void LoadTile(ir::Builder& b, size_t ring, size_t i, ir::Value* stage, ir::Value* barriers);
-  // Result i of the fetch, where it lies in the stage at which the role is.
+  // Result i of the fetch, in the stage at which the role is.
   void StageTile(ir::Builder& b, const ir::Op& fetch, size_t ring, int i);
-  // Before the loop: the descriptors that the kernel makes itself, unless they are those of these tensors. In one warp.
+  // Before the loop, one warp makes the kernel's own descriptors, unless they already describe these tensors.
   void MakeTensorMaps(ir::Builder& b, size_t ring);
 
-  // The product with these operands, without what was decided about it and is written out as operations.
+  // The product with these operands, without the decisions that are written out as operations.
   ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
-  // A product whose operands are stored where it stands (stored_operands.cc).
+  // A product whose operands are stored directly before it (stored_operands.cc).
   void MultiplyStored(ir::Builder& b, const ir::Op& mma);
 
   LayoutTable* layouts() const { return layouts_; }
@@ -93,7 +96,7 @@ class RoleCopy {
   absl::flat_hash_map<const ir::Op*, size_t> ring_of_fetch_;  // by the fetch_ahead, and the loop around it
   std::vector<RingPosition> positions_;
   LayoutTable* const layouts_;
-  // A tile that threads have stored for products of a block: where and how it lies, and whether it was permuted then.
+  // A tile that threads have stored for products of a block: its address and layout, and whether it was permuted.
   struct StoredTiles {
     ir::Value* address = nullptr;
     StagedTile tile;

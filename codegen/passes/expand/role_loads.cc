@@ -1,4 +1,4 @@
-// What a role of a block does for copies by TMA, and for what they have brought.
+// The operations of a role for copies by TMA, and for the copied tiles.
 #include "absl/container/flat_hash_set.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/passes/expand/role_copy.h"
@@ -23,7 +23,7 @@ void RoleCopy::CopyLoads(Builder& b, const Op& fetch, Value* index, const std::f
       load(*inside);
     } else if (inside->num_results() > 0 &&
                (!inside->result(0)->type().is_tile() || inside->result(0)->type().is_scalar())) {
-      // Permutations, reshapes and conversions of what is loaded are in how the products read it.
+      // The products' reads include permutations, reshapes and conversions of the loaded tile.
       b.module()->Append(b.block(), ir::CopyOp(b.module(), *inside, &values_));
     }
   }

@@ -21,8 +21,9 @@
 //   %n = load_columns %columns, %acc
 //   fence_columns_before
 //
-// A product ends before anything behind it begins. So all take the same columns, and what is stored for the next iteration overwrites nothing that is
-// read. Each product has a barrier of its own, whose phase the control flow around it carries.
+// A product ends before any later operation begins. So all products use the same columns. The stores for the next
+// iteration overwrite no tile that is still read. Each product has a barrier of its own, and control flow around it
+// carries the phase.
 #include "codegen/layout/block_scales.h"
 #include "codegen/passes/expand/copy_role.h"
 #include "codegen/passes/expand/stored_operands.h"
@@ -46,7 +47,7 @@ FetchRing AllocateEndOfScaled(Builder& b, const Op& mma) {
   return ends;
 }
 
-// Operand i as the product reads it in shared memory: all lie along K.
+// Operand i as the product reads it in shared memory: all are stored along K.
 Value* CopyRole::StoreScaled(Builder& b, const Op& mma, int i) {
   const int scale = ScaleOf(mma, i), side = scale >= 0 ? scale : i;
   Value* v = Of(mma.operand(i));

@@ -1,4 +1,5 @@
-// Right operands that a loop makes, of products that read them in shared memory. Before and after, in a loop whose threads copy the left one:
+// Right operands that a loop computes and products read in shared memory. Before and after, in a loop whose threads
+// copy the left one:
 //
 //   %w = load_ptr_tko weak …                       wait_copies …, worker_barrier
 //   %y = itof %w                                   %y = itof %w
@@ -6,11 +7,13 @@
 //                                                  fence_proxy_async, worker_barrier
 //                                                  %n = mmaf <stage_tile>, <stage_tile %at>, %acc
 //
-// A product is awaited within its iteration. The next iteration begins with a barrier, so its store comes behind the product. Iterations have no such
-// barrier where TMA copies: there one precedes the store. All products of an iteration that take the operand read one place.
+// A product is awaited within its iteration. The next iteration begins with a barrier, so its store follows the
+// product. Iterations whose tiles TMA copies have no such barrier: one precedes the store. All products of an iteration
+// read the operand from one place.
 //
-// Products for which nothing is brought ahead (HasOperandsStored) store what they read where they stand. They use one memory in turn, and a barrier
-// keeps them apart. What several products of a block take is stored for the first of them. A product that finds both operands there has no barrier.
+// Some products have no copies ahead (HasOperandsStored). Their operands are stored directly before them. They use one
+// memory in turn, and a barrier separates them. An operand of several products of a block is stored for the first one.
+// A product whose operands are both stored already has no barrier.
 //
 //   %s = mmaf %x, %y, %acc                         worker_barrier
 //                                                  %xt = stage_operand %x {offsets = [0]}
@@ -37,14 +40,14 @@ using ir::Value;
 
 namespace {
 
-constexpr int64_t kMostRowBytes = 128;  // of a swizzled tile
+constexpr int64_t kMostRowBytes = 128;  // the row of a swizzled tile
 
 // A thread holds neighbours along dimension 0, so it stores vectors in rows that go along it.
 bool GoesDown(const Layout& layout) {
   return layout.registers() > 1 && layout.bases(In::kRegister)[0] == uint64_t{1} << layout.dim_shift(0);
 }
 
-// Its dimensions in the other order; no element moves.
+// The tile with its dimensions in the other order; no element moves.
 Value* Turned(Builder& b, LayoutTable* layouts, Value* v) {
   const absl::Span<const int64_t> shape = v->type().shape();
   const ir::Type type =
@@ -112,7 +115,7 @@ void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
   const auto stored = [&](const StoredOperand& o) -> StoredTiles& { return stored_[{o.tile, mma.block()}]; };
   const bool stores =
       std::any_of(all.begin(), all.end(), [&](const StoredOperand& o) { return stored(o).address == nullptr; });
-  // What the product before stored may still be read.
+  // The previous product may still read its operands.
   if (stores) Plain(b, GpuOpcode::kWorkerBarrier);
   for (const StoredOperand& o : all) {
     StoredTiles& place = stored(o);
@@ -134,7 +137,7 @@ void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
     const int dim = ContiguousDim(place.tile);
     v = StageTileAt(b, place.address, v->type(), place.tile.swizzle, o.turned == place.turned ? dim : 1 - dim);
   }
-  // Only what has a place of its own is there for others.
+  // Only an operand with a place of its own remains for other products.
   const int64_t own = BytesOfShared(*mma.block());
   for (const StoredOperand& o : all) {
     if (o.offset >= own) stored_.erase({o.tile, mma.block()});

@@ -1,4 +1,5 @@
-// A loop whose tiles all threads copy (cp.async): where copies begin, are awaited, and where stages are free. Before and after:
+// A loop whose tiles all threads copy (cp.async): where copies begin and are awaited, and where stages become free.
+// Before and after:
 //
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
 //     %x, %y = copy_ahead … { … }
@@ -10,8 +11,8 @@
 //   %f:3 = for … to 2 …  { <the copies of an iteration, as below> }
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero, %stage = 0, %to = %f#0, %ahead = %f#1, %more = %f#2) {
 //     wait_copies pending = 1                             // this thread's copies of the iteration have come
-//     worker_barrier                                      // those of all threads, and nobody reads the stage of the iteration before
-//     %next_to, … = if %more {                            // which is filled next
+//     worker_barrier                                      // those of all threads; the previous stage is no longer read
+//     %next_to, … = if %more {                            // and that stage is filled next
 //       copy_async %yes { <load>; yield %tile, <stage_tile> } …
 //       yield <the next stage>, <the next %ahead>, <whether there is one>
 //     } else { yield … }
@@ -20,13 +21,14 @@
 //     continue %n, <the next stage>, %next_to, …
 //   }
 //
-// Stages are named by their first bytes. A product that nobody waits for within its iteration still reads the stage of the iteration before behind that
-// barrier: it runs until the next one has begun. So the stage is filled behind that, behind a second barrier. Where several products run so
-// (plan/mma/overlapped_products.h), the stage is kept for another iteration instead, of which there is one less on its way. The copies of an
-// iteration are one group, empty after the last one, so that the number of groups to wait for is always the same. What a product needs converted
-// each thread converts in place, as far as it copied it itself, before the barrier; elements of 32 bits mma.sync converts as it reads them.
+// Stages are named by their first bytes. A product that is not awaited within its iteration runs until the next one has
+// begun. It still reads the previous iteration's stage after that barrier. So the stage is filled after the product,
+// after a second barrier. Where several products run on (plan/mma/overlapped_products.h), the stage is kept for another
+// iteration instead, and one stage fewer is being copied. The copies of an iteration are one group, which is empty
+// after the last iteration. So the number of groups to wait for is constant. Each thread converts its own copies in
+// place, before the barrier, if a product needs them converted. mma.sync converts elements of 32 bits as it reads them.
 //
-// In a ring of pieces (plan/mma/copy_pieces.h) products advance, piece by piece, as an iteration does in another ring.
+// In a ring of pieces (plan/mma/copy_pieces.h) products advance piece by piece, as iterations do in another ring.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -66,8 +68,8 @@ absl::flat_hash_set<const Op*> LoadedIn(const Op& copy) {
   return loaded;
 }
 
-// What is done for an iteration's copies can be done where there is no such iteration, too: copies under a predicate take the place of a
-// branch, and the assembler moves instructions that compute addresses to where threads would wait.
+// The operations for an iteration's copies may also run for an iteration that does not exist. Then copies under a
+// predicate replace a branch, and the assembler moves the computation of addresses to where threads would wait.
 bool OnlyComputes(const Op& copy) {
   const absl::flat_hash_set<const Op*> loaded = LoadedIn(copy);
   for (const Op* op : *copy.region(0)) {
@@ -90,7 +92,7 @@ bool ReadsStages(const Op& copy) {
   return reads;
 }
 
-// Result i has the type that its product wants where it is in shared memory.
+// Result i has the type that its product reads in shared memory.
 bool ConvertsInPlace(const Op& copy, const StagedTile& tile, int i) {
   return tile.element_bits != 32 || KindOf(*copy.result(i)->uses()->owner).operands() != OperandsBy::kFragments;
 }
@@ -103,7 +105,7 @@ ThreadCopies ThreadCopiesOf(const Op& copy) {
   copies.reads_stages = ReadsStages(copy);
   ir::Walk(copy.region(0), [&](const Op* op) { copies.writes = copies.writes || op->info()->has(ir::kWrites); });
   for (const Op* op : *copy.block()) copies.running += DecisionOf<Decision::kAsync>(*op) ? 1 : 0;
-  // Copies of several widths take many registers: where products of the iteration before still run, they begin before this one's.
+  // Copies of several widths take many registers. They begin before this iteration's products if others still run.
   copies.beside =
       copies.reads_stages && AllIterationsEnd(*copy.parent()) && (!KeepsStage(copy) || copies.only_computes);
   return copies;
@@ -136,11 +138,11 @@ Value* CopyRole::StepBytes(Builder& b, Value* at) {
   return Named("next", op::Select(b, wraps, of.zero, after));
 }
 
-// All but the loads and how products read what they bring, of the iteration with this index.
+// Copies the iteration's operations, with this index, except the loads and their conversions for products.
 void CopyRole::ComputeAddresses(Builder& b, Value* index) {
   const Op& copy = *of_frame().fetch;
   const absl::flat_hash_set<const Op*> loaded = LoadedIn(copy);
-  // What is too large for registers comes by way of the block's workspace, from where copies of the stage before may still read.
+  // A tile too large for registers passes through the block's workspace. Earlier copies may still read that.
   const bool writes = stages().by_threads->writes;
   if (writes) {
     WaitForCopies(b, 0);
@@ -154,7 +156,7 @@ void CopyRole::ComputeAddresses(Builder& b, Value* index) {
   if (writes) Plain(b, GpuOpcode::kWorkerBarrier);  // copies read what other threads wrote
 }
 
-// The load of result i, and how products read what it brings.
+// The load of result i, and the operations by which products read its tile.
 Value* CopyRole::LoadedTile(Builder& b, const Value* v) {
   const Op& def = *v->def();
   if (!def.info()->is_load()) LoadedTile(b, def.operand(0));
@@ -162,7 +164,7 @@ Value* CopyRole::LoadedTile(Builder& b, const Value* v) {
   return Of(const_cast<Value*>(v));
 }
 
-// A place for result i, or for a piece of it, in a stage, as products read it but for conversions that they do themselves.
+// The place of result i, or of a piece of it, in a stage, as products read it before their own conversions.
 Value* CopyRole::PlaceOf(Builder& b, size_t i, Value* at) {
   const Op& copy = *of_frame().fetch;
   const StagedTile& tile = of_frame().stage.tiles[i];
@@ -190,7 +192,7 @@ Value* CopyRole::StoredForProduct(Builder& b, size_t i, Value* at) {
   return converted->result(0);
 }
 
-// `piece`: of result i. Where the condition holds.
+// Copies a piece of result i where the condition holds.
 void CopyRole::CopyTile(Builder& b, size_t i, int piece, Value* at, Value* when) {
   const StagedTile& tile = of_frame().stage.tiles[i];
   Value* place = PlaceOf(b, i, at);
@@ -215,7 +217,7 @@ CopyRole::Filling CopyRole::AfterFilling(Builder& b, const Filling& at, Value* m
   return {StepBytes(b, at.stage), nullptr, op::Addi(b, at.index, Of(ir::ForOp(frame_->loop).step())), more};
 }
 
-// What `fill` gives, or what was before if there is no iteration to copy for.
+// The result of `fill`, or the old state if no iteration is left to copy.
 CopyRole::Filling CopyRole::IfMore(Builder& b, const Filling& at, const std::function<Filling()>& fill) {
   Op* when = b.Create(ir::Opcode::kIf, {{at.more}}, {I32(b), at.index->type(), I1(b)});
   for (const bool more : {true, false}) {
@@ -226,12 +228,12 @@ CopyRole::Filling CopyRole::IfMore(Builder& b, const Filling& at, const std::fun
   return Filled(*when);
 }
 
-// The copies of the iteration that is copied next, if there is one; a group in any case. `awaits`: the stage is read until products of the iteration
-// before have ended in all threads.
+// Starts the copies of the next iteration to copy, if there is one; makes a group in any case. `awaits`: products of
+// the previous iteration read the stage until they have ended in all threads.
 CopyRole::Filling CopyRole::FillByThreads(Builder& b, const Filling& at, bool awaits) {
   const ThreadCopies& by = *stages().by_threads;
   const bool straight = by.only_computes;
-  // Addresses are there when the stage becomes free.
+  // Addresses are computed before the stage becomes free.
   if (straight) ComputeAddresses(b, at.index);
   if (awaits) {
     AwaitProducts(b, by.running, {});
@@ -252,7 +254,7 @@ CopyRole::Filling CopyRole::FillByThreads(Builder& b, const Filling& at, bool aw
   return next;
 }
 
-// The same of a piece, by its number among those of an iteration; behind the last one comes the next iteration.
+// The same for a piece, by its number in the iteration. After the last piece comes the next iteration.
 CopyRole::Filling CopyRole::FillPieceByThreads(Builder& b, const Filling& at, int piece) {
   const StageLayout& stage = of_frame().stage;
   const int all = stage.pieces();
@@ -275,7 +277,7 @@ CopyRole::Filling CopyRole::FillPieceByThreads(Builder& b, const Filling& at, in
   return next;
 }
 
-// Of the first iterations.
+// Starts the copies of the first iterations.
 void CopyRole::BeginByThreads(Builder& b) {
   Filling& at = frame_->filling;
   if (stages().pieces) {
@@ -293,14 +295,14 @@ void CopyRole::BeginByThreads(Builder& b) {
   {
     Builder::Scope scope(b, begin->region(0));
     const Filling next = FillByThreads(b, {body->arg(1), nullptr, body->arg(2), body->arg(3)}, false);
-    // As many groups as in an iteration.
+    // The number of groups is that of an iteration.
     for (int load = 0; load < CopyingLoads(*frame_->loop); ++load) Plain(b, GpuOpcode::kCommitCopies);
     b.Create(ir::Opcode::kContinue, {Flat(next)}, {});
   }
   at = Filled(*begin);
 }
 
-// What this thread copied itself.
+// Converts the elements that this thread copied.
 void CopyRole::ConvertTile(Builder& b, size_t i) {
   const StagedTile& tile = of_frame().stage.tiles[i];
   const ir::Type type = of_frame().fetch->result(static_cast<int>(i))->type();
@@ -312,7 +314,7 @@ void CopyRole::ConvertTile(Builder& b, size_t i) {
   b.Create(GetGpuOp(GpuOpcode::kConvertCopied), {{converted->result(0), StageTileAt(b, address, type, tile)}}, {});
 }
 
-// The copies of all threads to this iteration's stage have come. tcgen05 sees those of a thread behind its fence.
+// Waits until all threads' copies to this stage have ended. tcgen05 sees a thread's copies after its fence.
 void CopyRole::ArriveByThreads(Builder& b) {
   const StageLayout& stage = of_frame().stage;
   WaitForCopies(b, (of_frame().stages - (stages().keeps ? 3 : 2)) * (1 + CopyingLoads(*frame_->loop)));
@@ -341,7 +343,7 @@ void CopyRole::CopyThreadLoop(Builder& b, const ir::ForOp& loop) {
   BeginByThreads(b);
   const bool drains = stages().by_threads->running > 0;
   const std::vector<ir::Type> types = ir::ResultTypesOf(loop.op());
-  // Products of the last iteration still run where the loop ran. Their sums must not be moved to before they are awaited.
+  // Products of the last iteration still run after the loop. Their sums must not be moved to before the wait for them.
   Op* guard = drains ? b.Create(ir::Opcode::kIf, {{runs}}, types) : nullptr;
   Values results;
   if (!drains) {
@@ -363,7 +365,7 @@ void CopyRole::CopyThreadLoop(Builder& b, const ir::ForOp& loop) {
   GiveOtherPositions();
 }
 
-// Behind the last iteration: products that nobody has awaited. Their sums are among what the loop gives.
+// After the last iteration, waits for products that are still running. The loop's results include their sums.
 void CopyRole::AwaitCarried(Builder& b, Values* results) {
   std::vector<size_t> carried;
   Values sums;
@@ -384,11 +386,11 @@ void CopyRole::AdvanceByThreads(Builder& b) {
   if (!stages().by_threads->beside) FillBeside(b);
 }
 
-// Beside products that have begun: starting copies takes many instructions.
+// Starts copies while products run, because that takes many instructions.
 void CopyRole::FillBeside(Builder& b) {
   if (frame_->filled) return;
   if (stages().pieces) {
-    // The pieces before those that were read are on their way.
+    // The pieces before those that were read are being copied.
     frame_->filling = FillPieceByThreads(b, frame_->filling, frame_->piece + of_frame().stages - 2);
   } else {
     const ThreadCopies& by = *stages().by_threads;
@@ -409,7 +411,7 @@ void CopyRole::AdvancePieceByThreads(Builder& b) {
   frame_->filled = false;
 }
 
-// An operand that a product takes from fragments, piece by piece.
+// An operand that a product reads from fragments, piece by piece.
 Value* CopyRole::TakePieces(Builder& b, const Value* operand) {
   const auto i = static_cast<size_t>(operand->index());
   const int pieces = of_frame().stage.pieces(i);
@@ -446,7 +448,7 @@ void CopyRole::MultiplyByThreads(Builder& b, const Op& mma) {
   if (operands[static_cast<size_t>(copied)] == nullptr)
     operands[static_cast<size_t>(copied)] = TakePieces(b, mma.operand(copied));
   const bool overlaps = DecisionOf<Decision::kOverlaps>(mma), runs_on = DecisionOf<Decision::kAsync>(mma);
-  // Sums that are added to others, or a first operand that comes to registers, are waited for part by part.
+  // The product waits part by part where its sums are added to others, or where registers receive its first operand.
   const bool in_parts = DecisionOf<Decision::kPromotes>(mma) || DecisionOf<Decision::kHeld>(mma);
   const bool fills = staged && !overlaps && !frame_->filled;
   const bool async = overlaps || runs_on || (fills && !in_parts);

@@ -1,4 +1,5 @@
-// What the warps that hold tiles run of a program whose loops fetch ahead: all of it. Before and after, of such a loop:
+// The program of the warps that hold tiles, where loops fetch ahead: they run all of it. Before and after, for such a
+// loop:
 //
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
 //     %x, %y = fetch_ahead … { … }
@@ -12,7 +13,7 @@
 //       barrier_wait %full[%stage], %p
 //       %x = stage_tile …
 //       %n = mmaf %x, %y, %acc {async}
-//       mma_wait pending = 1                      // those of the iteration before have ended
+//       mma_wait pending = 1                      // those of the previous iteration have ended
 //       barrier_arrive %free[%before], %any       // so its stage is free
 //       continue %n, <the next stage and phase>, %stage, true
 //     }
@@ -23,8 +24,9 @@
 //     yield %zero, 0, 0
 //   }
 //
-// Products of one iteration run while the next begins, because they are asynchronous: a warp that has begun those of an iteration waits for those
-// of the one before. The last ones are awaited where the loop ran, before control flow joins: their sums must not be moved before.
+// Products of one iteration run while the next begins, because they are asynchronous. A warp that has begun the
+// products of an iteration waits for those of the previous one. The last ones are awaited directly after the loop,
+// before control flow joins. Their sums must not be moved to before that wait.
 #ifndef TILE_CODEGEN_PASSES_EXPAND_WORKER_ROLE_H_
 #define TILE_CODEGEN_PASSES_EXPAND_WORKER_ROLE_H_
 
@@ -47,11 +49,11 @@ class WorkerRole : public RoleCopy {
   ir::ops::Values EndIteration(ir::Builder& b, const ir::Op& loop, size_t ring) override;
 
  private:
-  // Sums of the loop's asynchronous products among what it carries, in the order of the products.
+  // The sums of the loop's asynchronous products among its carried values, in the order of the products.
   std::vector<int> AsyncSums(const ir::Op& loop, size_t ring) const;
   void Release(ir::Builder& b, size_t ring, ir::Value* stage, ir::Value* if_true);
 
-  // Of the iteration before, in the loop that is being copied: its stage, and whether there was one.
+  // The stage of the previous iteration, in the loop that is being copied, and whether there was one.
   ir::Value *before_ = nullptr, *any_ = nullptr;
 };
 

@@ -4,24 +4,24 @@
 
 static PyObject* hook; /* receives a tuple; NULL: nobody */
 
-static void tell(void* user, const tilevm_coverage* c) {
+static void pass_on(void* user, const tilevm_coverage* c) {
   (void)user;
   if (is_finalizing()) return;
   PyGILState_STATE state = PyGILState_Ensure();
-  PyObject* told = hook;
-  Py_XINCREF(told);
-  PyObject* result = told == NULL
+  PyObject* receiver = hook;
+  Py_XINCREF(receiver);
+  PyObject* result = receiver == NULL
                          ? NULL
-                         : PyObject_CallFunction(told, "iIssss(dd)(dd)(dd)", (int)c->choice, (unsigned)c->sides,
+                         : PyObject_CallFunction(receiver, "iIssss(dd)(dd)(dd)", (int)c->choice, (unsigned)c->sides,
                                                  c->kernel, c->where, c->op, c->predicate, c->left[0], c->left[1],
                                                  c->right[0], c->right[1], c->gap[0], c->gap[1]);
-  if (told != NULL && result == NULL) PyErr_WriteUnraisable(told);
+  if (receiver != NULL && result == NULL) PyErr_WriteUnraisable(receiver);
   Py_XDECREF(result);
-  Py_XDECREF(told);
+  Py_XDECREF(receiver);
   PyGILState_Release(state);
 }
 
-tilevm_coverage_fn coverage_callback(void) { return hook == NULL ? NULL : tell; }
+tilevm_coverage_fn coverage_callback(void) { return hook == NULL ? NULL : pass_on; }
 
 static PyObject* set_coverage(PyObject* module, PyObject* function) {
   (void)module;
