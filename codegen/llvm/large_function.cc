@@ -59,7 +59,7 @@ void SplitLongBlocks(llvm::Module* module) {
         length = 0;
       }
     }
-    // From the last one on: what is behind a start moves.
+    // The last one goes first, since a split moves all instructions after it.
     std::reverse(starts.begin(), starts.end());
     for (llvm::Instruction* i : starts) i->getParent()->splitBasicBlock(i);
   }

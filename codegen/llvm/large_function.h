@@ -14,7 +14,7 @@ namespace tile::codegen {
 
 inline constexpr int kMostLoops = 512, kMostBlocks = 2048, kMostPhis = 512, kMostInstructions = 32768;
 
-// Of what a function of the module has more than that: "2000 loops; 512 at most". "" if none has.
+// Says which of these a function of the module exceeds: "2000 loops; 512 at most". "" if none does.
 std::string WhyLarge(llvm::Module& module);
 
 // Selection of instructions takes time and stack by the square of a block's length, so long blocks become several.

@@ -21,13 +21,13 @@ class LargeFunction : public ::testing::Test {
     module_ = llvm::parseAssemblyString(text, why, context_);
     ASSERT_NE(module_, nullptr) << why.getMessage().str();
   }
-  // A block with so many additions, each of what the one before it gave.
+  // A block with `length` additions, where each takes the sum of the one before it.
   static std::string Chain(int length) {
     std::string text = "define i32 @f(i32 %v0) {\n";
     for (int i = 0; i < length; ++i) absl::StrAppend(&text, "  %v", i + 1, " = add i32 %v", i, ", %v0\n");
     return absl::StrCat(text, "  ret i32 %v", length, "\n}\n");
   }
-  // A chain of so many loops.
+  // A chain of `count` loops.
   static std::string Loops(int count) {
     std::string text = "define void @f(i1 %c) {\nentry:\n  br label %b0\n";
     for (int i = 0; i < count; ++i)

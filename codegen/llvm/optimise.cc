@@ -30,7 +30,7 @@ constexpr char kPipeline[] =
     "simplifycfg<switch-range-to-icmp;switch-to-arithmetic;no-keep-loops;hoist-common-insts;"
     "hoist-loads-stores-with-cond-faulting;sink-common-insts;speculate-blocks;simplify-cond-branch;speculate-"
     "unpredictables>,infer-alignment,loop-mssa(" LICM "),loop-sink,instsimplify,div-rem-pairs),globaldce";
-// Of a large function each pass takes time in proportion to its size (large_function.h).
+// For large functions (large_function.h): each pass takes time in proportion to the function.
 constexpr char kPipelineOfLargeFunctions[] =
     "nvvm-reflect,function(nvvm-intr-range),always-inline,function(sroa<modify-cfg>,adce),globaldce";
 // What the second of two copies of a loop's body knows from the first one.

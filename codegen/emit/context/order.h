@@ -21,8 +21,8 @@ namespace tile::codegen {
 
 class Order {
  public:
-  // Accesses since the last barrier. Of very many only that is remembered, and they count as all accesses: what is pending is copied
-  // for each way of an if.
+  // Accesses since the last barrier. Each way of an if gets a copy, so the set is bounded: more accesses than that count as all
+  // accesses of the function.
   class Pending {
    public:
     void Add(const ir::Op& op);
