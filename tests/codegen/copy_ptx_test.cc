@@ -70,11 +70,13 @@ TEST(CopyPtx, WhatIsOutsideOrNotAligned) {
 }
 
 TEST(CopyPtx, OperandsOneByOne) {
-  // The left operand is computed of what is copied: it goes through shared memory of its own, with two more barriers.
+  // The left operand is computed of what is copied: it is read as fragments, and needs no more shared memory or barriers.
   const CompiledText c = Compiled(
       absl::StrReplaceAll(Aligned(), {{"mmaf %x,", "mmaf %w,"}, {"    %next", "    %w = negf %x\n    %next"}}));
   EXPECT_EQ(Count(c.ptx, "cp.async.cg.shared.global"), 8);
-  EXPECT_EQ(Count(c.ptx, "bar.sync"), 3);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);
+  EXPECT_EQ(Count(c.ptx, "st.shared"), 0);
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.shared.b16"), 4);
   // By fma; a load for both products of a loop.
   EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f32"}})));
   EXPECT_TRUE(IsCopied(absl::StrReplaceAll(Product(), {{"bf16", "f64"}, {"f32", "f64"}})));

@@ -92,6 +92,29 @@ entry @dequant(%x: tile<ptr<bf16>>, %w: tile<ptr<i8>>, %y: tile<ptr<f32>>, %k: t
 }
 )";
 
+// Sums of 16 x 32, in steps of 64. The right operand is widened.
+constexpr char kWidened[] = R"(
+entry @widened(%a: tile<ptr<LEFT>>, %b: tile<ptr<RIGHT>>, %c: tile<ptr<f32>>, %m: tile<i32>, %n: tile<i32>, %k: tile<i32>) {
+  %j, %i, %z = get_tile_block_id
+  %at = make_tensor_view %a, shape = [%m, %k], strides = [%k, 1]
+  %bt = make_tensor_view %b, shape = [%n, %k], strides = [%k, 1]
+  %ct = make_tensor_view %c, shape = [%m, %n], strides = [%n, 1]
+  %av = make_partition_view %at : partition_view<tile=(16x64), padding_value = zero>
+  %bv = make_partition_view %bt : partition_view<tile=(32x64), padding_value = zero>
+  %cv = make_partition_view %ct : partition_view<tile=(16x32)>
+  %rows, %steps = get_index_space_shape %av
+  %zero = constant <f32: 0> : tile<16x32xf32>
+  %sum = for %step in (0 to %steps, step 1) iter_values(%acc = %zero) {
+    %x = load_view_tko weak %av[%i, %step]
+    %y = load_view_tko weak %bv[%j, %step]
+    WIDEN
+    %next = mmaf %p, %q, %acc
+    continue %next
+  }
+  store_view_tko weak %sum, %cv[%i, %j]
+  return
+})";
+
 CompiledText Compiled(int sm) {
   const CompiledText c = CompileText(kDequantised, sm);
   EXPECT_EQ(c.error, "");
@@ -162,6 +185,40 @@ entry @twice(%x: tile<ptr<f16>>, %y: tile<ptr<f32>>) {
   EXPECT_EQ(Count(c.ptx, "wgmma.mma_async"), 2 * 64 / 16);
   EXPECT_EQ(Count(c.ptx, "fence.proxy.async"), 1);
   EXPECT_EQ(Count(c.ptx, "bar.sync"), 2);
+}
+
+// Pairs of neighbours, of which two are a word, whose bytes become halves without a conversion of each.
+TEST(DequantisedPtx, FragmentsOfBytesAreReadAndWidenedInWords) {
+  const CompiledText c =
+      CompileText(absl::StrReplaceAll(kWidened, {{"LEFT", "f16"}, {"RIGHT", "i8"}, {"WIDEN", R"(%p = permute %x [0, 1]
+    %wide = itof %y signed : tile<32x64xi8> -> tile<32x64xf16>
+    %q = permute %wide [1, 0])"}}),
+                  80);
+  ASSERT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 80), "");
+  EXPECT_EQ(Count(c.ptx, "ld.shared.b16"), 32 * 64 / 128 / 2);
+  EXPECT_EQ(Count(c.ptx, "shfl.sync"), 0);
+  EXPECT_EQ(Count(c.ptx, "prmt.b32"), 32 * 64 / 128 / 2);
+  EXPECT_EQ(Count(c.ptx, "cvt.rn.f16.f32"), 0);
+}
+
+// Matrices of 16 bits, whose rows are those k that a thread has one after another. All their numbers are numbers of tf32.
+TEST(DequantisedPtx, WidenedToTf32TheyComeByLdmatrixAndAreNotRounded) {
+  const CompiledText c =
+      CompileText(absl::StrReplaceAll(kWidened, {{"LEFT", "f32"},
+                                                 {"RIGHT", "bf16"},
+                                                 {"[%n, %k], strides = [%k, 1]", "[%k, %n], strides = [%n, 1]"},
+                                                 {"tile=(32x64)", "tile=(64x32)"},
+                                                 {"%bv[%j, %step]", "%bv[%step, %j]"},
+                                                 {"WIDEN", R"(%wide = ftof %y : tile<64x32xbf16> -> tile<64x32xf32>
+    %p = ftof %x : tile<16x64xf32> -> tile<16x64xtf32>
+    %q = ftof %wide : tile<64x32xf32> -> tile<64x32xtf32>)"}}),
+                  90);
+  ASSERT_EQ(c.error, "");
+  EXPECT_EQ(AssemblerErrors(c, 90), "");
+  EXPECT_EQ(Count(c.ptx, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"), 64 * 32 / 128 / 8);
+  EXPECT_EQ(Count(c.ptx, "cvt.rn.tf32.f32"), 16 * 64 / 32);
+  EXPECT_EQ(Count(c.ptx, "bar.sync"), 1);
 }
 
 }  // namespace

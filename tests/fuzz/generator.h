@@ -122,14 +122,16 @@ class Generator {
 
   // The parts of a program (random_program.cc).
   bool Widens() const { return options_.seed >= kWidenedSeeds && options_.seed < kNormalisedSeeds; }
-  bool Normalises() const { return options_.seed >= kNormalisedSeeds; }
+  bool WidensFactors() const { return options_.seed >= kWidenedFactorSeeds; }
+  bool Normalises() const { return options_.seed >= kNormalisedSeeds && !WidensFactors(); }
   bool MultipliesBehind() const { return options_.seed >= kBehindSeeds && options_.seed < kWidenedSeeds; }
   bool Casts() const { return options_.seed >= kCastSeeds && options_.seed < kBehindSeeds; }
   bool Repeats() const { return options_.seed >= kRepeatedSeeds && options_.seed < kCastSeeds; }
   bool OfScaled() const { return options_.seed >= kScaledSeeds && options_.seed < kRepeatedSeeds; }
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
   bool OfLoops() const {
-    return options_.seed >= kLoopSeeds && options_.seed < kWidenedSeeds && !Carries() && !Repeats();
+    const bool among_first = options_.seed >= kLoopSeeds && options_.seed < kWidenedSeeds;
+    return WidensFactors() || (among_first && !Carries() && !Repeats());
   }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();

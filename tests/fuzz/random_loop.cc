@@ -23,12 +23,17 @@ void Generator::ChooseElementsOfLoops() {
                   Elem::kF8E4M3FN, Elem::kF8E5M2, Elem::kF32, Elem::kF64});
   };
   factor_elems_ = {factor(), factor()};
+  if (WidensFactors()) factor_elems_[0] = r_.Of({Elem::kF16, Elem::kBF16, Elem::kTF32});
   for (const Elem e : factor_elems_) {
     matrix_elems_.push_back(e == Elem::kTF32 ? Elem::kF32 : e);
     if (e == Elem::kF64) elems_.push_back(e);
   }
   // What is widened on its way.
   matrix_elems_.push_back(r_.Of({Elem::kI8, Elem::kF8E4M3FN, Elem::kF32}));
+  if (WidensFactors()) {
+    matrix_elems_.push_back(Elem::kI8);
+    matrix_elems_.push_back(r_.Of({Elem::kF16, Elem::kBF16}));
+  }
   for (std::vector<Elem>* all : {&elems_, &matrix_elems_}) {
     std::sort(all->begin(), all->end());
     all->erase(std::unique(all->begin(), all->end()), all->end());
@@ -68,7 +73,11 @@ int ProductLoop::NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invari
   m.elem = m.memory = elem;
   // Elements that are widened or rounded on their way.
   if (elem == Elem::kTF32) m.memory = Elem::kF32;
-  if ((elem == Elem::kF16 || elem == Elem::kBF16) && r_.Percent(g_.Casts() ? 60 : 15)) {
+  if (elem == Elem::kTF32 && g_.WidensFactors() && r_.Percent(80)) {
+    const Elem from = r_.Of(g_.matrix_elems_);
+    if (from == Elem::kF16 || from == Elem::kBF16) m.memory = from;
+  }
+  if ((elem == Elem::kF16 || elem == Elem::kBF16) && r_.Percent(g_.Casts() || g_.WidensFactors() ? 60 : 15)) {
     const Elem from = r_.Of(g_.matrix_elems_);
     if (from == Elem::kI8 || from == Elem::kF8E4M3FN || from == Elem::kF32) m.memory = from;
   }

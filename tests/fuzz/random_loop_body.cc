@@ -162,6 +162,7 @@ Val ProductLoop::Load(Matrix* m, Value* round, Value* tile) {
   if (m->casts) v = op::Bitcast(b_, g_.Tile(m->memory, shape), v);
   Val x{v, ir::IsInt(m->memory) ? -1 : kTiny};
   if (m->elem == m->memory) return x;
+  if (m->elem == Elem::kTF32 && m->memory != Elem::kF32) v = op::FToF(b_, g_.Tile(Elem::kF32, shape), v);
   const ir::Type type = g_.Tile(m->elem, shape);
   return {ir::IsInt(m->memory) ? op::IToF(b_, type, v, Signedness::kSigned) : op::FToF(b_, type, v), kTiny};
 }

@@ -56,6 +56,8 @@ inline constexpr uint64_t kWidenedSeeds = 12000000;
 // From this seed on programs begin with products of large tiles that are divided by their largest elements, by rows or columns
 // (tests/fuzz/random_normalised.cc).
 inline constexpr uint64_t kNormalisedSeeds = 13000000;
+// From this seed on they are loops of products again, most of whose factors are widened: from bytes to 16 bits, from 16 bits to tf32.
+inline constexpr uint64_t kWidenedFactorSeeds = 14000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

@@ -50,18 +50,6 @@ llvm::Value* RoundPair(Emitter& e, Operands values) {
                {wide[1], wide[0]}, false);
 }
 
-// What PackWord put side by side, apart again.
-Registers Unpack(Emitter& e, llvm::Value* word, size_t n, llvm::Type* type) {
-  auto& b = e.b();
-  const size_t bits = 8 * static_cast<size_t>(MemoryBytes(type));
-  Registers out;
-  for (size_t i = 0; i < n; ++i) {
-    llvm::Value* x = i == 0 ? word : b.CreateLShr(word, i * bits);
-    out.push_back(FromMemory(e, b.CreateTrunc(x, b.getIntNTy(static_cast<unsigned>(bits))), type));
-  }
-  return out;
-}
-
 void Apply(Emitter& e, const std::vector<Exchange>& exchanges, Registers* values) {
   auto& b = e.b();
   for (const Exchange& x : exchanges) {
@@ -93,7 +81,7 @@ Registers InWarp(Emitter& e, const Conversion& c, const Registers& in) {
       if (offered.size() == 1) {
         offered[0] = ShuffleFrom(e, offered[0], lane);
       } else {
-        offered = Unpack(e, ShuffleFrom(e, PackWord(e, offered), lane), offered.size(), type);
+        offered = UnpackWord(e, ShuffleFrom(e, PackWord(e, offered), lane), offered.size(), type);
       }
     }
     for (size_t i = 0; i < round.to.size(); ++i) slots[round.to[i]] = offered[i];
@@ -202,6 +190,17 @@ llvm::Value* PackWord(Emitter& e, Operands values) {
     word = word == nullptr ? x : b.CreateOr(word, x);
   }
   return word;
+}
+
+Registers UnpackWord(Emitter& e, llvm::Value* word, size_t n, llvm::Type* type) {
+  auto& b = e.b();
+  const size_t bits = 8 * static_cast<size_t>(MemoryBytes(type));
+  Registers out;
+  for (size_t i = 0; i < n; ++i) {
+    llvm::Value* x = i == 0 ? word : b.CreateLShr(word, i * bits);
+    out.push_back(FromMemory(e, b.CreateTrunc(x, b.getIntNTy(static_cast<unsigned>(bits))), type));
+  }
+  return out;
 }
 
 void StoreVector(Emitter& e, Operands values, llvm::Value* address) {

@@ -32,6 +32,8 @@ llvm::Value* FromMemory(Emitter& e, llvm::Value* bits, llvm::Type* type);
 int MemoryBytes(llvm::Type* type);
 // Registers of one type that fill 32 bits (or fewer bits, the others zero), side by side, the first lowest: i32.
 llvm::Value* PackWord(Emitter& e, Operands values);
+// What PackWord put side by side, apart again.
+Registers UnpackWord(Emitter& e, llvm::Value* word, size_t n, llvm::Type* type);
 
 // Several registers of one type (a power of two, at most 16 bytes), neighbours in shared memory, in one access.
 void StoreVector(Emitter& e, Operands values, llvm::Value* address);

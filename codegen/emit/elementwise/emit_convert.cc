@@ -99,9 +99,22 @@ Value* EmitTrunci(Emitter& e, const ir::Op& op, Operands in) {
   return To(op) == Elem::kI4 ? Low4(e, v) : v;
 }
 
+namespace {
+
+// It was widened from a type all of whose numbers are numbers of tf32, which has 11 binary digits.
+bool FitsTF32(const ir::Value* v) {
+  const ir::Op* def = v->def();
+  while (ir::PermuteOp::Is(def) || ir::ReshapeOp::Is(def)) def = def->operand(0)->def();
+  if (ir::IToFOp::Is(def)) return ir::MemoryBits(From(*def)) <= 8;
+  return ir::FToFOp::Is(def) && ir::MemoryBits(From(*def)) <= 16;
+}
+
+}  // namespace
+
 Value* EmitFToF(Emitter& e, const ir::Op& op, Operands in) {
   auto& b = e.b();
   const Elem from = From(op), to = To(op);
+  if (from == Elem::kF32 && to == Elem::kTF32 && FitsTF32(op.operand(0))) return in[0];
   Rounding rounding = ir::FToFOp(op).rounding();
   if (to == Elem::kF64) return b.CreateFPExt(ToFloat(e, from, in[0]), b.getDoubleTy());
   if (from == Elem::kF64 && to == Elem::kF32) {

@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "codegen/emit/context/bytes.h"
 #include "codegen/emit/context/convert.h"
 #include "codegen/emit/context/copies.h"
+#include "codegen/emit/context/fragment_source.h"
 #include "codegen/layout/access.h"
 #include "codegen/layout/algebra.h"
 #include "codegen/layout/block_scales.h"
+#include "codegen/layout/fragments.h"
 #include "ir/check.h"
 
 namespace tile::codegen {
@@ -51,6 +54,27 @@ void StorePairs(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Va
   StoreAll(e, bytes, *pairs, of_bytes.OperandMap(), memory);
 }
 
+// Bytes that were not read four at a time, as those of words: conversions take words (bytes.h).
+Registers InWords(Emitter& e, Registers all) {
+  const bool of_bytes = all[0]->getType()->isIntegerTy(8) && all.size() % kBytesOfWord == 0;
+  if (!of_bytes || !WordsOfBytes(all).empty()) return all;
+  for (size_t r = 0; r < all.size(); r += kBytesOfWord) {
+    llvm::Value* word = PackWord(e, Operands(all).subspan(r, kBytesOfWord));
+    for (int i = 0; i < kBytesOfWord; ++i) all[r + static_cast<size_t>(i)] = ByteOfWord(e, word, i);
+  }
+  return all;
+}
+
+// Fragments that are read by ldmatrix, element by element.
+Registers LoadMatrices(FragmentSource& words, Emitter& e, const Layout& layout, llvm::Type* type) {
+  const int per_word = 4 / MemoryBytes(type);
+  Registers all;
+  for (int w = 0; w < layout.registers() / per_word; ++w) {
+    for (llvm::Value* x : UnpackWord(e, words.Word(w), static_cast<size_t>(per_word), type)) all.push_back(x);
+  }
+  return all;
+}
+
 }  // namespace
 
 void StoreOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory) {
@@ -66,13 +90,15 @@ void StoreScales(Emitter& e, const ir::Value* v, llvm::Value* memory) {
 Registers LoadOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, llvm::Value* memory) {
   llvm::Type* type = e.RegisterType(v->type().element());
   const Layout& layout = e.layout(v);
+  const SharedMap map = tile.OperandMap();
+  if (FitLdMatrix(map, layout, false) || FitLdMatrix(map, layout, true))
+    return LoadMatrices(*FragmentsInShared(e, v->type().elem(), map, memory, layout), e, layout, type);
   Registers all(layout.registers());
-  ForEachVector(e, layout, MemoryBytes(type), tile.OperandMap(), memory,
-                [&](absl::Span<const int> registers, llvm::Value* at) {
-                  const Registers values = LoadVector(e, type, static_cast<int>(registers.size()), at);
-                  for (size_t i = 0; i < registers.size(); ++i) all[registers[i]] = values[i];
-                });
-  return Copies(layout).Repeat(std::move(all));
+  ForEachVector(e, layout, MemoryBytes(type), map, memory, [&](absl::Span<const int> registers, llvm::Value* at) {
+    const Registers values = LoadVector(e, type, static_cast<int>(registers.size()), at);
+    for (size_t i = 0; i < registers.size(); ++i) all[registers[i]] = values[i];
+  });
+  return InWords(e, Copies(layout).Repeat(std::move(all)));
 }
 
 }  // namespace tile::codegen

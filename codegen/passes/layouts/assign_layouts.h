@@ -10,7 +10,8 @@
 //
 // How they are chosen, in two steps:
 //   1. Loads through views decide (neighbouring threads take neighbouring memory, 16 bytes each), and mma (its
-//      fragments). From there layouts flow through elementwise operations, reductions (what is left when a dimension
+//      fragments). What was copied ahead is read in rows, or where a product wants it (copied_read.h). From there
+//      layouts flow through elementwise operations, reductions (what is left when a dimension
 //      goes), reshapes, permutations and carried values. Constants and iota decide nothing, and broadcasts only where nothing else of
 //      the shape is decided, folded or multiplied: a row that lies in all threads brings each the same columns of every row.
 //   2. What nobody decided gets rows over threads, 16 bytes each. Where a value is wanted in another layout, and it is

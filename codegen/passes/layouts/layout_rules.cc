@@ -10,6 +10,7 @@
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/layout/conversion.h"
+#include "codegen/passes/layouts/copied_read.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/parts_of_tile.h"
@@ -437,11 +438,13 @@ const Layout* LayoutRules::ForRow(const Op& load) {
   return Intern(Layout::Default(shape, 1, 1).WithBases(In::kWarp, Masks(warps, 0)));
 }
 
-// Vectors along the rows that a copy left in shared memory.
+// Vectors along the rows that a copy left in shared memory, or a layout of the product that they go to.
 const Layout* LayoutRules::ForRead(const Op& read) {
   const Type tile = read.result(0)->type();
-  return AlongDim(Shape(tile.shape().begin(), tile.shape().end()), StagedOperandOf(read, 0)->contiguous,
-                  static_cast<int>(VectorOf(tile)));
+  const Layout* rows = AlongDim(Shape(tile.shape().begin(), tile.shape().end()), StagedOperandOf(read, 0)->contiguous,
+                                static_cast<int>(VectorOf(tile)));
+  const std::optional<Layout> of_product = ProductLayoutOfRead(read, *rows);
+  return of_product ? Intern(*of_product) : rows;
 }
 
 const Layout* LayoutRules::ForView(Type view) {
