@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "codegen/assemble_kernel.h"
 #include "codegen/gpu/ops.h"
@@ -263,10 +264,11 @@ int64_t SpilledByBlock(const BuiltImage& built, uint64_t memory_before) {
 }
 
 // Threads of the most warps have 128 registers. Addresses and fragments take as many of them as of the 255 that half as many threads have, so these
-// have more than twice as many for tiles. But each thread does twice the work: a quarter less is worth it.
-bool SpillsLess(const BuiltImage& half, const BuiltImage& built) {
+// have more than twice as many for tiles. But each thread does twice the work: a quarter less is worth it. So it is for addresses that are computed in
+// each iteration.
+bool SpillsLess(const BuiltImage& now, const BuiltImage& built) {
   const uint64_t before = built.compiled.shared_bytes + built.compiled.workspace_bytes;
-  return 4 * SpilledByBlock(half, before) < 3 * SpilledByBlock(built, before);
+  return 4 * SpilledByBlock(now, before) < 3 * SpilledByBlock(built, before);
 }
 
 // A block that is alone on its multiprocessor leaves it idle where all its threads wait, for loads or for each other. Two blocks of half the warps
@@ -281,42 +283,79 @@ bool SharesMultiprocessor(const BuiltImage& half, const BuiltImage& built, const
          BlocksHeld(target, half.compiled, half.assembled.registers) > 1;
 }
 
-// The image, or the same with half of the most warps, where its threads then spill less between them, or a multiprocessor holds two blocks instead of one.
-BuiltImage WithBestWarps(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
-                         ir::ImageKind kind, BuiltImage built) {
-  const bool joined = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts > 1;
-  const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && !joined;
-  if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.is_large) return built;
-  const bool spills = built.assembled.spill_bytes > TolerableSpills(built.compiled);
-  if (!spills && !IsAloneOnMultiprocessor(built, function, *options.target)) return built;
-  CompileOptions now = options;
-  now.num_warps = tuning::kMaxWarps / 2;
+// What these options give, if that is `better` than the image so far; a remark then says `what` is different.
+std::optional<BuiltImage> Better(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
+                                 ir::ImageKind kind, absl::FunctionRef<bool(const BuiltImage& other)> better,
+                                 absl::FunctionRef<std::string(const BuiltImage& other)> what) {
   // What is not kept says nothing.
   std::vector<std::string> remarks;
   const bool tells = options.trace != nullptr && options.trace->on_remark;
   std::function<void(const std::string&)> tell;
   if (tells) tell = std::exchange(options.trace->on_remark, [&](const std::string& line) { remarks.push_back(line); });
-  absl::StatusOr<BuiltImage> half = BuildOne(module, function, now, kind);
+  absl::StatusOr<BuiltImage> other = BuildOne(module, function, options, kind);
   if (tells) options.trace->on_remark = tell;
-  if (!half.ok() || !(spills ? SpillsLess(*half, built) : SharesMultiprocessor(*half, built, *options.target)))
-    return built;
+  if (!other.ok() || !better(*other)) return std::nullopt;
   if (tells) {
-    const std::string why = spills ? absl::StrCat("each thread spilled ", built.assembled.spill_bytes, " bytes, now ",
-                                                  half->assembled.spill_bytes)
-                                   : std::string("a block is alone on its multiprocessor");
-    tell(absl::StrCat(module.Where(function.loc, function.pos), ": remark[choose-schedule]: @", function.name, ": ",
-                      now.num_warps, " warps after all: with ", tuning::kMaxWarps, " ", why));
+    tell(absl::StrCat(module.Where(function.loc, function.pos), ": remark[", what(*other)));
     for (const std::string& line : remarks) tell(line);
   }
-  return *std::move(half);
+  return *std::move(other);
+}
+
+bool Spills(const BuiltImage& built) { return built.assembled.spill_bytes > TolerableSpills(built.compiled); }
+
+std::string SpilledBefore(const BuiltImage& built, const BuiltImage& now) {
+  return absl::StrCat("each thread spilled ", built.assembled.spill_bytes, " bytes, now ", now.assembled.spill_bytes);
+}
+
+// The same with half of the most warps, where its threads then spill less between them, or a multiprocessor holds two blocks instead of one.
+std::optional<BuiltImage> WithHalfTheWarps(const ir::Module& module, const ir::Function& function,
+                                           const CompileOptions& options, ir::ImageKind kind, const BuiltImage& built) {
+  const bool joined = built.compiled.joined[0] * built.compiled.joined[1] * built.compiled.parts > 1;
+  const bool most = built.compiled.threads == 32 * tuning::kMaxWarps && !joined;
+  if (kind != ir::ImageKind::kCubin || options.num_warps != 0 || !most || built.compiled.is_large) return std::nullopt;
+  const bool spills = Spills(built);
+  if (!spills && !IsAloneOnMultiprocessor(built, function, *options.target)) return std::nullopt;
+  CompileOptions now = options;
+  now.num_warps = tuning::kMaxWarps / 2;
+  const auto better = [&](const BuiltImage& half) {
+    return spills ? SpillsLess(half, built) : SharesMultiprocessor(half, built, *options.target);
+  };
+  const auto what = [&](const BuiltImage& half) {
+    return absl::StrCat("choose-schedule]: @", function.name, ": ", now.num_warps, " warps after all: with ",
+                        tuning::kMaxWarps, " ",
+                        spills ? SpilledBefore(built, half) : "a block is alone on its multiprocessor");
+  };
+  return Better(module, function, now, kind, better, what);
+}
+
+// The same with addresses that loops compute again, where threads then spill less.
+std::optional<BuiltImage> WithAddressesAgain(const ir::Module& module, const ir::Function& function,
+                                             const CompileOptions& options, ir::ImageKind kind,
+                                             const BuiltImage& built) {
+  if (kind != ir::ImageKind::kCubin || !Spills(built) || built.compiled.is_large) return std::nullopt;
+  CompileOptions now = options;
+  now.recomputes_addresses = true;
+  const auto better = [&](const BuiltImage& again) { return SpillsLess(again, built); };
+  const auto what = [&](const BuiltImage& again) {
+    return absl::StrCat("recompute-addresses]: @", function.name, ": loops compute addresses again: ",
+                        SpilledBefore(built, again));
+  };
+  return Better(module, function, now, kind, better, what);
 }
 
 // The best of all attempts. A warning of spills is about this one.
 BuiltImage Final(const ir::Module& module, const ir::Function& function, const CompileOptions& options,
                  ir::ImageKind kind, BuiltImage built) {
-  BuiltImage best = WithBestWarps(module, function, options, kind, std::move(built));
-  WarnOfSpills(best, function, options);
-  return best;
+  CompileOptions now = options;
+  if (std::optional<BuiltImage> half = WithHalfTheWarps(module, function, options, kind, built)) {
+    built = *std::move(half);
+    now.num_warps = tuning::kMaxWarps / 2;
+  }
+  if (std::optional<BuiltImage> again = WithAddressesAgain(module, function, now, kind, built))
+    built = *std::move(again);
+  WarnOfSpills(built, function, options);
+  return built;
 }
 
 // A row of the table that should compile and does not: launches are slower than they could be.

@@ -39,6 +39,7 @@ struct CompileOptions {
   Permissions permissions;
   // How many blocks a multiprocessor holds without May::kCoarsen; 0: not known. The gain of coarser blocks depends on it.
   int blocks_alone = 0;
+  bool recomputes_addresses = false;  // in loops, for kernels that spill (llvm/recompute_addresses.h)
   // Whether BuildImages makes images of other grids (codegen/variants.def), and for which grids of fitting sizes.
   Joining joining = Joining::kWhereFaster;
   // The kernel is what this pass left (program_text.h): only those after it run. Empty: it is tile code.

@@ -18,6 +18,7 @@
 #include "codegen/llvm/optimise.h"
 #include "codegen/llvm/order_pieces.h"
 #include "codegen/llvm/order_steps.h"
+#include "codegen/llvm/recompute_addresses.h"
 #include "codegen/llvm/scale_beside.h"
 #include "codegen/passes/canonical/assume_aligned.h"
 #include "codegen/passes/grid/unpersist_grid.h"
@@ -144,6 +145,11 @@ absl::Status OrderSteps(Compilation& c) {
 
 absl::Status DelayGridWait(Compilation& c) {
   if (c.options.opt_level > 1) DelayGridWait(&c.llvm->module());
+  return absl::OkStatus();
+}
+
+absl::Status RecomputeAddresses(Compilation& c) {
+  if (c.options.recomputes_addresses && !c.result.is_large) RecomputeAddresses(&c.llvm->module());
   return absl::OkStatus();
 }
 
