@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"
@@ -225,33 +226,57 @@ class Inputs {
   llvm::DenseMap<const Value*, int> steps_;  // of what is recomputed, to where it is used
 };
 
-// What is computed of what is there anyway, or of such values, and is used in this block alone.
-bool MaySink(const Instruction& op) {
-  const BasicBlock* block = op.getParent();
-  return IsCheap(&op) && !op.use_empty() && llvm::all_of(op.users(), [&](const llvm::User* user) {
-           return llvm::cast<Instruction>(user)->getParent() == block && !llvm::isa<llvm::PHINode>(user);
-         }) && llvm::all_of(op.operands(), [&](const Value* v) {
-           const auto* from = llvm::dyn_cast<Instruction>(v);
-           return from == nullptr || from->getParent() != block || llvm::isa<llvm::PHINode>(from) || IsCheap(from);
-         });
-}
-
 // Addresses of a tile are computed together, and used one after the other. Each is computed in front of its first use.
-void SinkInBlock(BasicBlock* block) {
-  llvm::DenseMap<const Value*, int> place;
-  int n = 0;
-  for (const Instruction& op : *block) place[&op] = n++;
-  std::vector<Instruction*> ops;
-  for (Instruction& op : llvm::reverse(*block)) ops.push_back(&op);
-  for (Instruction* op : ops) {
-    if (!MaySink(*op)) continue;
-    const auto* first = *std::min_element(op->user_begin(), op->user_end(), [&](const llvm::User* x, const llvm::User* y) {
-      return place[x] < place[y];
-    });
-    place[op] = place[first];
-    op->moveBefore(const_cast<Instruction*>(llvm::cast<Instruction>(first))->getIterator());
+class Sink {
+ public:
+  Sink(llvm::Function* f, const llvm::LoopInfo& loops) : f_(f), loops_(loops) {
+    int n = 0;
+    for (const BasicBlock& block : *f) {
+      for (const Instruction& op : block) place_[&op] = n++;
+    }
   }
-}
+
+  // From the last to the first: what an address is computed from follows it.
+  void Run() {
+    for (BasicBlock* block : llvm::post_order(f_)) {
+      std::vector<Instruction*> ops;
+      for (Instruction& op : llvm::reverse(*block)) ops.push_back(&op);
+      for (Instruction* op : ops) {
+        Instruction* first = MaySink(*op) ? FirstUser(*op) : nullptr;
+        if (first == nullptr) continue;
+        place_[op] = place_[first];
+        op->moveBefore(first->getIterator());
+      }
+    }
+  }
+
+ private:
+  // What it is computed from is there anyway, serves several, or follows it.
+  static bool MaySink(const Instruction& op) {
+    return IsCheap(&op) && llvm::all_of(op.operands(), [&](const Value* v) {
+             const auto* from = llvm::dyn_cast<Instruction>(v);
+             return from == nullptr || from->getParent() != op.getParent() || llvm::isa<llvm::PHINode>(from) ||
+                    !from->hasOneUse() || IsCheap(from);
+           });
+  }
+
+  // Null: users are in several blocks, or in other loops.
+  Instruction* FirstUser(const Instruction& op) const {
+    Instruction* first = nullptr;
+    for (const llvm::User* u : op.users()) {
+      auto* user = const_cast<Instruction*>(llvm::cast<Instruction>(u));
+      const bool beside = first == nullptr || user->getParent() == first->getParent();
+      const bool same = loops_.getLoopFor(user->getParent()) == loops_.getLoopFor(op.getParent());
+      if (llvm::isa<llvm::PHINode>(user) || !beside || !same) return nullptr;
+      if (first == nullptr || place_.at(user) < place_.at(first)) first = user;
+    }
+    return first;
+  }
+
+  llvm::Function* f_;
+  const llvm::LoopInfo& loops_;
+  llvm::DenseMap<const Value*, int> place_;
+};
 
 }  // namespace
 
@@ -260,12 +285,12 @@ void RecomputeAddresses(llvm::Module* module) {
     if (f.isDeclaration()) continue;
     const llvm::DominatorTree dominators(f);
     const llvm::LoopInfo loops(dominators);
+    Sink(&f, loops).Run();
     for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
       Inputs inputs(*loop, dominators);
       inputs.Choose();
       inputs.Recompute();
     }
-    for (BasicBlock& block : f) SinkInBlock(&block);
   }
 }
 
