@@ -229,12 +229,7 @@ class Inputs {
 // Addresses of a tile are computed together, and used one after the other. Each is computed in front of its first use.
 class Sink {
  public:
-  Sink(llvm::Function* f, const llvm::LoopInfo& loops) : f_(f), loops_(loops) {
-    int n = 0;
-    for (const BasicBlock& block : *f) {
-      for (const Instruction& op : block) place_[&op] = n++;
-    }
-  }
+  Sink(llvm::Function* f, const llvm::LoopInfo& loops) : f_(f), loops_(loops) {}
 
   // From the last to the first: what an address is computed from follows it.
   void Run() {
@@ -243,9 +238,7 @@ class Sink {
       for (Instruction& op : llvm::reverse(*block)) ops.push_back(&op);
       for (Instruction* op : ops) {
         Instruction* first = MaySink(*op) ? FirstUser(*op) : nullptr;
-        if (first == nullptr) continue;
-        place_[op] = place_[first];
-        op->moveBefore(first->getIterator());
+        if (first != nullptr) op->moveBefore(first->getIterator());
       }
     }
   }
@@ -268,14 +261,13 @@ class Sink {
       const bool beside = first == nullptr || user->getParent() == first->getParent();
       const bool same = loops_.getLoopFor(user->getParent()) == loops_.getLoopFor(op.getParent());
       if (llvm::isa<llvm::PHINode>(user) || !beside || !same) return nullptr;
-      if (first == nullptr || place_.at(user) < place_.at(first)) first = user;
+      if (first == nullptr || user->comesBefore(first)) first = user;
     }
     return first;
   }
 
   llvm::Function* f_;
   const llvm::LoopInfo& loops_;
-  llvm::DenseMap<const Value*, int> place_;
 };
 
 }  // namespace

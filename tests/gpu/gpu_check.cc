@@ -1,13 +1,15 @@
 // Runs test files of operations (tests/harness/op_file.h) and recorded launches (tools/launch/record.h) on a GPU, each kernel compiled
 // by our code generator for it, and says what is not as expected.
 //
-//   gpu_check [--device=cuda:0] [--sm=90] [--ptx] [--opt=3] [--warps=N] [--join] [--random=FIRST,LAST] FILE.tile… RECORD.json…
+//   gpu_check [--device=cuda:0] [--sm=90] [--ptx] [--opt=3] [--warps=N] [--join] [--recompute]
+//             [--random=FIRST,LAST] FILE.tile… RECORD.json…
 //   gpu_check litmus …        litmus_run.cc
 //
 // --random runs programs made from these seeds (tests/fuzz/random_program.h), here and on the VM. Of one that differs it
 // looks for the step that goes wrong, and writes the program up to it, without what does not matter, to
 // random_SEED.tile. With few warps (--warps=1) code generation cuts small tiles into slices, too.
-// With --join the work of neighbouring blocks is done by one in small grids, too (codegen/passes/grid/coarsen_blocks.h).
+// With --join the work of neighbouring blocks is done by one in small grids, too (codegen/passes/grid/coarsen_blocks.h). With --recompute loops
+// compute addresses again, as in kernels that spill (codegen/llvm/recompute_addresses.h).
 //
 // With --ptx the driver compiles, so that a GPU also runs what code generation makes for older ones: --sm=75 --ptx.
 //
@@ -318,6 +320,8 @@ int Main(int argc, char** argv) {
       setup.opt_level = std::atoi(std::string(a).c_str());
     } else if (a == "--join") {
       setup.joins = true;
+    } else if (a == "--recompute") {
+      setup.recomputes_addresses = true;
     } else if (absl::ConsumePrefix(&a, "--warps=")) {
       setup.num_warps = std::atoi(std::string(a).c_str());
     } else if (absl::ConsumePrefix(&a, "--random=")) {

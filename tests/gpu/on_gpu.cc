@@ -17,6 +17,7 @@ absl::StatusOr<Compiled> Gpu::Load(const ir::Module& module, absl::string_view k
   options.target = target;
   options.opt_level = opt_level;
   options.num_warps = num_warps;
+  options.recomputes_addresses = recomputes_addresses;
   if (joins) options.joining = codegen::Joining::kAlways;
   auto built = codegen::BuildImages(module, *f, options, kind);
   if (!built.ok()) return built.status();

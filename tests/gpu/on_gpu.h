@@ -29,6 +29,7 @@ struct Gpu {
   int opt_level = 3;   // of LLVM and ptxas
   int num_warps = 0;   // 0: as many as code generation likes
   bool joins = false;  // blocks are joined in small grids, too
+  bool recomputes_addresses = false;  // in loops, and not only where registers spill
   ir::ImageKind kind = ir::ImageKind::kCubin;
 
   absl::StatusOr<Compiled> Load(const ir::Module& module, absl::string_view kernel) const;
