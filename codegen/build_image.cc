@@ -338,8 +338,8 @@ std::optional<BuiltImage> WithAddressesAgain(const ir::Module& module, const ir:
   now.recomputes_addresses = true;
   const auto better = [&](const BuiltImage& again) { return SpillsLess(again, built); };
   const auto what = [&](const BuiltImage& again) {
-    return absl::StrCat("recompute-addresses]: @", function.name, ": loops compute addresses again: ",
-                        SpilledBefore(built, again));
+    return absl::StrCat("recompute-addresses]: @", function.name,
+                        ": loops compute addresses again: ", SpilledBefore(built, again));
   };
   return Better(module, function, now, kind, better, what);
 }

@@ -51,14 +51,10 @@ bool IsCheap(const Value* v) {
     case Instruction::SExt:
     case Instruction::Trunc:
     case Instruction::PtrToInt:
-    case Instruction::IntToPtr:
-      return true;
-    case Instruction::Mul:
-      return op->getType()->isIntegerTy(32);
-    case Instruction::GetElementPtr:
-      return op->getNumOperands() == 2;
-    default:
-      return false;
+    case Instruction::IntToPtr: return true;
+    case Instruction::Mul: return op->getType()->isIntegerTy(32);
+    case Instruction::GetElementPtr: return op->getNumOperands() == 2;
+    default: return false;
   }
 }
 
@@ -116,7 +112,9 @@ class Inputs {
     return op != nullptr && dominators_.properlyDominates(op->getParent(), loop_.getHeader());
   }
 
-  bool IsLate(const llvm::Use& use) const { return dominators_.dominates(loop_.getHeader(), PointOf(use)->getParent()); }
+  bool IsLate(const llvm::Use& use) const {
+    return dominators_.dominates(loop_.getHeader(), PointOf(use)->getParent());
+  }
 
   // Uses of it that are computed again, one from the other.
   int StepsFrom(const Value* v) const {
@@ -145,9 +143,10 @@ class Inputs {
     llvm::SetVector<Value*> values;
     const auto* op = llvm::cast<Instruction>(v);
     for (Value* other : kept_) {
-      const bool follows = MayGo(other) && llvm::all_of(llvm::cast<Instruction>(other)->operands(), [&](const Value* x) {
-        return !Needs(x) || llvm::is_contained(op->operands(), x);
-      });
+      const bool follows =
+          MayGo(other) && llvm::all_of(llvm::cast<Instruction>(other)->operands(), [&](const Value* x) {
+            return !Needs(x) || llvm::is_contained(op->operands(), x);
+          });
       if (follows) values.insert(other);
     }
     return values;
