@@ -26,9 +26,9 @@ struct Compiled {
 struct Gpu {
   std::shared_ptr<runtime::Device> device;  // null: compile only
   const codegen::Target* target = nullptr;
-  int opt_level = 3;   // of LLVM and ptxas
-  int num_warps = 0;   // 0: as many as code generation likes
-  bool joins = false;  // blocks are joined in small grids, too
+  int opt_level = 3;                  // of LLVM and ptxas
+  int num_warps = 0;                  // 0: as many as code generation likes
+  bool joins = false;                 // blocks are joined in small grids, too
   bool recomputes_addresses = false;  // in loops, and not only where registers spill
   ir::ImageKind kind = ir::ImageKind::kCubin;
 
