@@ -11,6 +11,8 @@ import dataclasses
 import json
 import os
 import selectors
+import sys
+import traceback
 
 from .._errors import Error, UnavailableError, argument_error
 from ._judging import Judging
@@ -151,8 +153,25 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
             raise
         verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", error.message)
     except Exception as error:  # noqa: BLE001  # of the task's own code
-        verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}")
+        verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}{_fix_of(error)}",
+                          **_place_of(error, item["task"]))
     return {"id": item["id"], **verdict.to_json()}
+
+
+def _fix_of(error: Exception) -> str:
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    return f"\n  fix: {sys.executable} -m pip install {error.name.partition('.')[0]}, or use another Python, which has it"
+
+
+def _place_of(error: Exception, task: str) -> "Dict[str, Any]":
+    """The last line of the task's file that the error passed."""
+    file = task.partition(".py:")[0].removesuffix(".py") + ".py"
+    path = os.path.abspath(file)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == path]
+    if isinstance(error, SyntaxError) and error.filename and os.path.abspath(error.filename) == path:
+        lines.append(error.lineno)
+    return {"file": file, "line": lines[-1]} if lines else {}
 
 
 def use(server: "Server") -> None:
