@@ -3,8 +3,9 @@
 //   tt.elementwise_inline_asm "tanh.approx.f32 $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %x : …
 //
 // A register is a tile of integers, or of i1 for a predicate; an instruction reads it as its type says. With
-// `packed_element` above 1 neighbours share registers: two of 16 bits, four of 8 bits. What instructions compute is in
-// ptx_instructions.h; what that does not have is refused.
+// `packed_element` above 1 neighbours share registers: two of 16 bits, four of 8 bits. An element may also be narrower
+// than the register that its constraint names: it is in the low bits, with zeros above it, as Triton's code has it. What
+// instructions compute is in ptx_instructions.h; what that does not have is refused.
 
 #include <algorithm>
 #include <array>
@@ -55,18 +56,23 @@ class Assembly {
   Assembly(Builder& b, std::vector<int64_t> shape) : b_(b), shape_(std::move(shape)) {}
 
   void Set(const std::string& name, Value* v) { registers_[name] = v; }
+  // How wide the register is; what it holds may be narrower.
+  void SetWidth(const std::string& name, int bits) { widths_[name] = bits; }
   // What is the same number everywhere may also stand where only a number may: an operand of constraint "n".
   void SetConstant(const std::string& name, int64_t n) { constants_[name] = n; }
   Value* Get(const std::string& name) const {
     const auto it = registers_.find(name);
     return it == registers_.end() ? nullptr : it->second;
   }
+  // Its low bits: at least `bits`, if the register has them. Null: it has no value.
+  Value* GetWide(const std::string& name, int bits);
   // False: the line is not understood.
   bool Run(const PtxLine& line);
 
  private:
   Type TileOf(Elem e) const { return b_.types().Tile(Element::Number(e), shape_); }
   Value* ReadBits(const std::string& operand, int bits);
+  void Declare(const PtxLine& line);
   Value* Read(const std::string& operand, const PtxType& t);
   bool Write(const PtxLine& line, const std::string& target, Value* v);
   Value* AsBits(Value* v) {
@@ -99,6 +105,7 @@ class Assembly {
   Builder& b_;
   const std::vector<int64_t> shape_;
   absl::flat_hash_map<std::string, Value*> registers_;
+  absl::flat_hash_map<std::string, int> widths_;
   absl::flat_hash_map<std::string, int64_t> constants_;
 };
 
@@ -119,9 +126,17 @@ const int64_t* Assembly::NumberOf(const std::string& operand, int64_t* storage) 
   return it == constants_.end() ? nullptr : &it->second;
 }
 
+Value* Assembly::GetWide(const std::string& name, int bits) {
+  Value* v = Get(name);
+  const auto width = widths_.find(name);
+  if (v == nullptr || ElemInfoOf(v->type().elem()).bits >= bits || width == widths_.end() || width->second < bits)
+    return v;
+  return ops::Exti(b_, TileOf(PtxIntOf(bits)), v, Signedness::kUnsigned);
+}
+
 // Null: it is none, or of another width.
 Value* Assembly::ReadBits(const std::string& operand, int bits) {
-  Value* v = Get(operand);
+  Value* v = GetWide(operand, bits);
   if (v != nullptr && ElemInfoOf(v->type().elem()).bits == bits) return v;
   int64_t storage;
   const int64_t* number = NumberOf(operand, &storage);
@@ -140,8 +155,15 @@ Value* Assembly::Read(const std::string& operand, const PtxType& t) {
 bool Assembly::Write(const PtxLine& line, const std::string& target, Value* v) {
   if (v == nullptr) return false;
   v = AsBits(v);
+  const int bits = ElemInfoOf(v->type().elem()).bits;
+  const auto width = widths_.find(target);
+  // A conversion fills a wider register: with the sign, if its type has one.
+  if (line.words[0] == "cvt" && absl::StartsWith(line.words[line.words.size() - 2], "s") && width != widths_.end() &&
+      width->second > bits) {
+    v = ops::Exti(b_, TileOf(PtxIntOf(width->second)), v, Signedness::kSigned);
+  }
   if (!line.guard.empty()) {
-    Value *guard = ReadBits(line.guard, 1), *before = Get(target);
+    Value *guard = ReadBits(line.guard, 1), *before = GetWide(target, ElemInfoOf(v->type().elem()).bits);
     if (guard == nullptr) return false;
     if (before == nullptr) before = ops::Integer(b_, v->type(), 0);
     if (before->type() != v->type()) return false;
@@ -348,10 +370,18 @@ Value* Assembly::Joined(const PtxLine& line, const PtxType& t) {
   return word;
 }
 
+void Assembly::Declare(const PtxLine& line) {
+  const PtxType t = PtxTypeOf(line.words[1]);
+  for (const std::string& r : line.operands) {
+    registers_.erase(r);
+    widths_[r] = t.pair ? 2 * t.bits : t.bits;
+  }
+}
+
 bool Assembly::Run(const PtxLine& line) {
   const std::string& name = line.words[0];
   if (name == "reg") {
-    for (const std::string& r : line.operands) registers_.erase(r);
+    Declare(line);
     return true;
   }
   if (line.operands.size() < 2 || line.words.size() < 2) return false;
@@ -371,6 +401,18 @@ Translator::Packing Translator::PackingOf(Elem e, int64_t pack) {
   const int bits = e == Elem::kI1 ? 8 : ElemInfoOf(e).bits;
   const int64_t share = std::min<int64_t>(bits < 32 ? 32 / bits : 1, pack);
   return {share, static_cast<int>(share * bits)};
+}
+
+// The widths of the registers that constraints like "=&r,=h,f,n" name, in their order; 0: it is none.
+std::vector<int> WidthsOf(absl::string_view constraints) {
+  std::vector<int> widths;
+  for (absl::string_view one : absl::StrSplit(constraints, ',')) {
+    one = absl::StripAsciiWhitespace(one);
+    while (absl::ConsumePrefix(&one, "=") || absl::ConsumePrefix(&one, "&")) {
+    }
+    widths.push_back(one == "h" ? 16 : one == "r" || one == "f" ? 32 : one == "l" || one == "d" ? 64 : 0);
+  }
+  return widths;
 }
 
 // grid dependencies are all that assembly may do besides computing.
@@ -411,6 +453,8 @@ bool Translator::InlineAsm(const Node& n, const OpRow&) {
   int64_t outs = 0, next = 0;
   for (const TtType& t : outputs) outs += pack / PackingOf(t.tile.elem(), pack).share;
   for (int64_t i = 0; i < outs; ++i) assembly.Set(absl::StrCat("$", i), nullptr);
+  next = 0;
+  for (int width : WidthsOf(n.word("constraints"))) assembly.SetWidth(absl::StrCat("$", next++), width);
   next = outs;
   for (const Val& v : in_) {
     if (!v.is_tile() || v.type.tile.element().is_pointer() || v.type.tile.num_elements() != elements) {
@@ -433,8 +477,9 @@ bool Translator::InlineAsm(const Node& n, const OpRow&) {
   next = 0;
   for (const TtType& t : outputs) {
     std::vector<Value*> registers;
-    for (int64_t i = pack / PackingOf(t.tile.elem(), pack).share; i > 0; --i) {
-      registers.push_back(assembly.Get(absl::StrCat("$", next++)));
+    const Packing packing = PackingOf(t.tile.elem(), pack);
+    for (int64_t i = pack / packing.share; i > 0; --i) {
+      registers.push_back(assembly.GetWide(absl::StrCat("$", next++), packing.bits));
       if (registers.back() == nullptr) return Unsupported(n, "leaves a result without a value", fix);
     }
     Value* tile = FromRegisters(registers, t.tile, pack);

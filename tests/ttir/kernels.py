@@ -480,6 +480,45 @@ def library_special(x, y, out, B: tl.constexpr):
 
 
 @triton.jit
+def converted(x, tf, small, out, B: tl.constexpr):
+    """cvt: to tf32 by every rounding, with what each may have besides; elements narrower than the registers they are in."""
+    i = tl.arange(0, B)
+    bits = tl.load(x + i)
+    v = bits.to(tl.float32, bitcast=True)
+    tl.store(tf + i, tl.inline_asm_elementwise("cvt.rna.tf32.f32 $0, $1;", "=r, r", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + B + i, tl.inline_asm_elementwise("cvt.rna.satfinite.tf32.f32 $0, $1;", "=r,r", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + 2 * B + i, tl.inline_asm_elementwise("cvt.rn.tf32.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + 3 * B + i, tl.inline_asm_elementwise("cvt.rz.relu.tf32.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + 4 * B + i, tl.inline_asm_elementwise("cvt.rn.satfinite.relu.tf32.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=1))
+    half = tl.inline_asm_elementwise("cvt.rz.satfinite.bf16.f32 $0, $1;", "=h,f", [v], dtype=tl.bfloat16, is_pure=True, pack=1)
+    tl.store(small + i, half.to(tl.float32))
+    half = tl.inline_asm_elementwise("cvt.rn.satfinite.relu.f16.f32 $0, $1;", "=h,f", [v], dtype=tl.float16, is_pure=True, pack=1)
+    tl.store(small + B + i, half.to(tl.float32))
+    pairs = tl.inline_asm_elementwise("cvt.rz.f16x2.f32 $0, $2, $1;", "=r,f,f", [v], dtype=tl.float16, is_pure=True, pack=2)
+    tl.store(small + 2 * B + i, pairs.to(tl.float32))
+    pairs = tl.inline_asm_elementwise("cvt.rz.satfinite.bf16x2.f32 $0, $2, $1;", "=r,f,f", [v], dtype=tl.bfloat16, is_pure=True, pack=2)
+    tl.store(small + 3 * B + i, pairs.to(tl.float32))
+    # 16 and 8 bits in registers of 32
+    high = (bits >> 16).to(tl.int16).to(tl.bfloat16, bitcast=True)
+    wide = tl.inline_asm_elementwise("cvt.rna.tf32.f32 $0, $1;", "=r,r", [high], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(out + i, wide.to(tl.int32, bitcast=True))
+    low = bits.to(tl.int8)
+    tl.store(out + B + i, tl.inline_asm_elementwise("add.u32 $0, $1, $1;", "=r,r", [low], dtype=tl.int32, is_pure=True, pack=1))
+    tl.store(out + 2 * B + i, tl.inline_asm_elementwise("cvt.rni.s8.f32 $0, $1;", "=r,f", [v], dtype=tl.int32, is_pure=True, pack=1))
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t; .reg .b16 h;
+        cvt.sat.s8.s32 t, $1;
+        shl.b32 $0, t, 20;
+        cvt.sat.u8.s32 t, $1;
+        add.s32 $0, $0, t;
+        cvt.sat.s16.u32 h, $1;
+        cvt.s32.s16 t, h;
+        xor.b32 $0, $0, t;
+        }""", "=&r,r", [bits], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+    tl.store(out + 4 * B + i, tl.inline_asm_elementwise("cvt.rpi.ftz.s32.f32 $0, $1;", "=r,f", [v], dtype=tl.int32, is_pure=True, pack=1))
+
+
+@triton.jit
 def instructions(x, y, out, B: tl.constexpr):
     i = tl.arange(0, B)
     a = tl.load(x + i)
@@ -688,6 +727,7 @@ DUMPS = {
     "library_bits": (library_bits, dict(x=J, y=J, z=J, out=J), dict(B=8)),
     "library_conversions": (library_conversions, dict(x=F, n=J, out=J), dict(B=8)),
     "library_special": (library_special, dict(x=F, y=F, out=F), dict(B=8)),
+    "converted": (converted, dict(x=J, tf=F, small=F, out=J), dict(B=16)),
     "instructions": (instructions, dict(x=J, y=J, out=J), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),

@@ -168,6 +168,55 @@ def byte(n, k):
     return n >> 8 * k & 255
 
 
+def shortened(bits, drop, how, finite=False, relu=False):
+    """The bits of an f32 without the lowest `drop` of its fraction: "away" and "even" say where a tie goes, "zero" cuts."""
+    sign, rest = bits & 1 << 31, bits & (1 << 31) - 1
+    if rest > 0x7F800000:
+        return bits
+    if relu and sign:
+        return 0
+    most = 0x7F800000 - (1 << drop)
+    if rest == 0x7F800000:
+        return sign | (most if finite else rest)
+    half = {"away": 1 << drop - 1, "even": (1 << drop - 1) - 1 + (rest >> drop & 1), "zero": 0}[how]
+    rest = (rest + half) >> drop << drop
+    return sign | (min(rest, most) if finite else rest)
+
+
+def clamp(n, low, high):
+    return max(low, min(high, n))
+
+
+def as_f32(bits):
+    return np.array(bits, dtype=np.uint32).view(np.float32)
+
+
+def f16_toward_zero(v):
+    if not math.isfinite(v):
+        return v
+    h = np.float16(v)
+    return float(h if abs(float(h)) <= abs(v) else np.nextafter(h, np.float16(0)))
+
+
+def converted():
+    x = [0x3F801000, 0xBF803000, 0x3F800FFF, 0xBF801001, 0x7F7FFFFF, 0xFF7FF000, 0x7F800000, 0xFF800000]
+    x += [0x7FC00000, 0x00001000, 0x80000FFF, 0x42FE8123, 0xC3010000, 0x000000C8, 0x80000085, 0x477FF000]
+    values = [float(v) for v in as_f32(x)]
+    tf = [[shortened(b, 13, how, **more) for b in x]
+          for how, more in (("away", {}), ("away", dict(finite=True)), ("even", {}), ("zero", dict(relu=True)), ("even", dict(finite=True, relu=True)))]
+    with np.errstate(over="ignore"):
+        halves = [v if math.isnan(v) else clamp(float(np.float16(v)), 0.0, 65504.0) for v in values]
+        cut = [f16_toward_zero(v) for v in values]
+    bfloat = [shortened(b, 16, "zero", finite=True) for b in x]
+    small = np.concatenate([as_f32(bfloat), halves, cut, as_f32(bfloat)]).astype(np.float32)
+    rows = [[shortened(b >> 16, 13, "away") for b in x], [2 * (b & 255) for b in x]]
+    whole = [0 if math.isnan(v) else clamp(v, -1e9, 1e9) for v in values]
+    rows.append([int(clamp(round(v), -128, 127)) for v in whole])
+    rows.append([s32(s32((clamp(s32(b), -128, 127) << 20) + clamp(s32(b), 0, 255)) ^ min(b, 32767)) for b in x])
+    rows.append([0 if math.isnan(v) or abs(v) < 2.0**-126 else int(clamp(math.ceil(clamp(v, -1e10, 1e10)), -(1 << 31), (1 << 31) - 1)) for v in values])
+    return dict(x=[s32(b) for b in x]), dict(tf=as_f32(sum(tf, [])), small=small, out=np.array(rows))
+
+
 def instructions():
     x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, -(1 << 30), 77]
     y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, 3, 300, 1, -12345678]
