@@ -175,6 +175,8 @@ Value* MakeConvert(const PtxWork& w, const PtxType& from) {
     }
     if (!known) return nullptr;
   }
+  const auto is_float = [](const PtxType& t) { return t.kind == 'f' || t.kind == 'm'; };
+  if ((to.pair && !is_float(to)) || (from.pair && !is_float(from))) return nullptr;
   if (to.pair) return to.bits == 32 || from.bits == 64 ? nullptr : ConvertPairs(w, from);
   if (from.pair || w.x.size() != 1 || from.kind == 'm') return nullptr;
   Value* v = Flushed(w, w.x[0]);
@@ -182,7 +184,11 @@ Value* MakeConvert(const PtxWork& w, const PtxType& from) {
   if (from.kind == 'f' && (to.kind == 'f' || to.kind == 'm')) return FloatToFloat(w, v, from);
   if (w.has("satfinite") || w.has("relu") || to.kind == 'm') return nullptr;
   if (to.kind == 'f') {
-    return w.has("rn") && !w.has("sat") ? ops::IToF(w.b, w.TileOf(to.elem), v, sign(from)) : nullptr;
+    if (w.has("sat") || w.has("rn") + w.has("rz") + w.has("rm") + w.has("rp") != 1) return nullptr;
+    if (w.has("rn")) return ops::IToF(w.b, w.TileOf(to.elem), v, sign(from));
+    if (from.bits > 32 || to.bits == 64) return nullptr;
+    // f64 has all integers of 32 bits.
+    return ops::FToF(w.b, w.TileOf(to.elem), ops::IToF(w.b, w.TileOf(Elem::kF64), v, sign(from)), w.rounding());
   }
   if (from.kind == 'f') {  // numbers out of range become the nearest one
     Value* whole = Whole(w, v);

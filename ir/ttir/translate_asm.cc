@@ -97,6 +97,8 @@ class Assembly {
   Value* ApplyTable(const PtxLine& line, const PtxType& t);
   Value* Choose(const PtxLine& line, const PtxType& t);
   bool Compare(const PtxLine& line, const PtxType& t);
+  Value* Set(const PtxLine& line);
+  Value* Packed(const PtxLine& line);
   Value* Test(const PtxLine& line, const PtxType& t);
   Value* ConvertFrom(const PtxLine& line);
   bool Split(const PtxLine& line, const PtxType& t);
@@ -239,6 +241,7 @@ Value* Assembly::Apply(const PtxLine& line, const PtxType& t) {
     x[1] = t.bits < 32 ? Low(x[1], t.bits) : ops::Exti(b_, TileOf(t.elem), x[1], Signedness::kUnsigned);
   }
   if (!t.pair) return MakePtx({b_, line.words, t, x});
+  if (t.kind != 'f' && name != "add" && name != "min" && name != "max") return nullptr;
   // Two f32 in 64 bits are added, subtracted and multiplied only.
   if (t.bits == 32 && name != "add" && name != "sub" && name != "mul" && name != "fma") return nullptr;
   PtxType one = t;
@@ -246,7 +249,7 @@ Value* Assembly::Apply(const PtxLine& line, const PtxType& t) {
   std::array<Value*, 2> halves = {};
   for (int k = 0; k < 2; ++k) {
     std::vector<Value*> parts;
-    for (Value* v : x) parts.push_back(ops::Bitcast(b_, TileOf(one.elem), Half(v, k)));
+    for (Value* v : x) parts.push_back(t.kind == 'f' ? ops::Bitcast(b_, TileOf(one.elem), Half(v, k)) : Half(v, k));
     halves[static_cast<size_t>(k)] = MakePtx({b_, line.words, one, parts});
     if (halves[static_cast<size_t>(k)] == nullptr) return nullptr;
   }
@@ -275,7 +278,7 @@ Value* Assembly::Test(const PtxLine& line, const PtxType& t) {
 bool Assembly::Compare(const PtxLine& line, const PtxType& t) {
   if (line.operands.size() < 3 || line.words.size() < 3) return false;
   const std::vector<std::string> targets = absl::StrSplit(line.operands[0], '|');
-  if (t.pair && t.bits == 32) return false;
+  if (t.pair && (t.bits == 32 || t.kind != 'f')) return false;
   if (targets.size() != (t.pair ? 2u : 1u)) return false;
   std::string with;
   for (size_t i = 2; i + 1 < line.words.size(); ++i) {
@@ -312,6 +315,23 @@ bool Assembly::Compare(const PtxLine& line, const PtxType& t) {
   return false;
 }
 
+// set.lt.f32.s32 d, a, b: what setp.lt.s32 says, as 1 or 0; as all bits of an integer.
+Value* Assembly::Set(const PtxLine& line) {
+  if (line.words.size() < 4 || line.operands.size() != 3) return nullptr;
+  const PtxType to = PtxTypeOf(line.words[line.words.size() - 2]), of = PtxTypeOf(line.words.back());
+  if (to.bits != 32 || to.pair || of.pair || of.kind == 0 || (to.kind != 'f' && to.kind != 's' && to.kind != 'u'))
+    return nullptr;
+  PtxLine compare = line;
+  compare.guard.clear();
+  compare.words[0] = "setp";
+  compare.words.erase(compare.words.end() - 2);
+  compare.operands[0] = " ";  // no text has this name
+  if (!Compare(compare, of)) return nullptr;
+  Value* p = Get(" ");
+  if (to.kind != 'f') return ops::Exti(b_, TileOf(Elem::kI32), p, Signedness::kSigned);
+  return ops::Select(b_, p, ops::Splat(b_, TileOf(Elem::kF32), 1), ops::Splat(b_, TileOf(Elem::kF32), 0));
+}
+
 // cvt.rn.f16.f32 d, a; cvt.rn.f16x2.f32 d, high, low. Null: another one.
 Value* Assembly::ConvertFrom(const PtxLine& line) {
   const size_t n = line.words.size();
@@ -330,6 +350,25 @@ Value* Assembly::ConvertFrom(const PtxLine& line) {
     x.push_back(v);
   }
   return x.empty() ? nullptr : MakeConvert({b_, line.words, to, x}, from);
+}
+
+// cvt.pack.sat.s8.s32.b32 d, a, b, c: a above b in the low bits, c above them; of 16 bits without c.
+Value* Assembly::Packed(const PtxLine& line) {
+  const size_t n = line.words.size();
+  if (n < 5 || line.words[2] != "sat" || line.operands.size() != n - 2) return nullptr;
+  const PtxType to = PtxTypeOf(line.words[3]), from = PtxTypeOf(line.words[4]);
+  if ((to.kind != 's' && to.kind != 'u') || to.pair || from.kind != 's' || from.bits != 32 || from.pair) return nullptr;
+  if (n != (to.bits == 16 ? 5u : 6u) || to.bits > 16 || (n == 6 && line.words[5] != "b32")) return nullptr;
+  const std::vector<std::string> words = {"cvt", "sat", line.words[3], line.words[4]};
+  std::vector<Value*> x;
+  for (size_t i = 1; i < line.operands.size(); ++i) {
+    x.push_back(Read(line.operands[i], from));
+    if (x.back() == nullptr) return nullptr;
+    if (i <= 2) x.back() = MakeConvert({b_, words, to, {x.back()}}, from);
+  }
+  Value* both = Pair(x[1], x[0]);
+  if (n == 5) return both;
+  return Pair(both, Low(x[2], 16));
 }
 
 bool IsBraced(absl::string_view s) { return absl::ConsumePrefix(&s, "{") && absl::ConsumeSuffix(&s, "}"); }
@@ -385,6 +424,8 @@ bool Assembly::Run(const PtxLine& line) {
     return true;
   }
   if (line.operands.size() < 2 || line.words.size() < 2) return false;
+  if (name == "set") return Write(line, line.operands[0], Set(line));
+  if (name == "cvt" && line.words[1] == "pack") return Write(line, line.operands[0], Packed(line));
   if (name == "cvt") return Write(line, line.operands[0], ConvertFrom(line));
   const PtxType t = PtxTypeOf(name == "prmt" ? line.words[1] : line.words.back());
   if (t.kind == 0) return false;

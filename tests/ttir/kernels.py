@@ -519,6 +519,44 @@ def converted(x, tf, small, out, B: tl.constexpr):
 
 
 @triton.jit
+def whole_numbers(x, y, out, B: tl.constexpr):
+    """Instructions of integers in pairs, by division, packed with saturation, and comparisons as numbers."""
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    r = tl.inline_asm_elementwise("add.s16x2 $0, $1, $2;", "=r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .b32 t; min.relu.s16x2 t, $1, $2; max.u16x2 $0, $1, $2; xor.b32 $0, $0, t; }", "=&r,r,r", [a, b],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .s32 q, s; .reg .pred p;
+        setp.eq.s32 p, $2, 0;
+        div.s32 q, $1, $2;
+        rem.s32 s, $1, $2;
+        mad.lo.s32 $0, q, 3, s;
+        @p mov.b32 $0, 0;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 2 * B + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .u32 q, s; or.b32 s, $2, 1; div.u32 q, $1, s; rem.u32 s, $1, s; mad.lo.u32 $0, q, 3, s; }", "=&r,r,r",
+                                  [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .f32 t; set.lt.f32.s32 t, $1, $2; set.hi.u32.u32 $0, $1, $2; xor.b32 $0, $0, t; }", "=&r,r,r", [a, b],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 4 * B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t;
+        cvt.pack.sat.u16.s32 t, $1, $2;
+        cvt.pack.sat.s8.s32.b32 $0, $1, $2, t;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 5 * B + i, r)
+    r = tl.inline_asm_elementwise("dp2a.lo.s32.u32 $0, $1, $2, 9; dp2a.hi.u32.s32 $0, $1, $2, $0;", "=&r,r,r", [a, b], dtype=tl.int32,
+                                  is_pure=True, pack=1)
+    tl.store(out + 6 * B + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .f32 s, t; cvt.rz.f32.s32 s, $1; cvt.rp.f32.u32 t, $2; add.u32 $0, s, t; }", "=r,r,r", [a, b],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 7 * B + i, r)
+
+
+@triton.jit
 def instructions(x, y, out, B: tl.constexpr):
     i = tl.arange(0, B)
     a = tl.load(x + i)
@@ -728,6 +766,7 @@ DUMPS = {
     "library_conversions": (library_conversions, dict(x=F, n=J, out=J), dict(B=8)),
     "library_special": (library_special, dict(x=F, y=F, out=F), dict(B=8)),
     "converted": (converted, dict(x=J, tf=F, small=F, out=J), dict(B=16)),
+    "whole_numbers": (whole_numbers, dict(x=J, y=J, out=J), dict(B=8)),
     "instructions": (instructions, dict(x=J, y=J, out=J), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),

@@ -217,6 +217,44 @@ def converted():
     return dict(x=[s32(b) for b in x]), dict(tf=as_f32(sum(tf, [])), small=small, out=np.array(rows))
 
 
+def half(n, k, signed):
+    n = n >> 16 * k & 65535
+    return n - 65536 if signed and n >> 15 else n
+
+
+def f32_bits(n, up):
+    """Of the f32 that is nearest to an integer towards zero, or from above."""
+    v = np.float32(n)
+    if up and int(v) < n:
+        v = np.nextafter(v, np.float32(np.inf))
+    if not up and abs(int(v)) > abs(n):
+        v = np.nextafter(v, np.float32(0))
+    return int(v.view(np.uint32))
+
+
+def whole_numbers():
+    x = [0, 1, -65536, 0x12345678, -(1 << 31), 0x7FFF8000, -(1 << 30) - 77, 77]
+    y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, -1, 0x00018001, 0, -12345678]
+    rows = [[] for _ in range(8)]
+    for a, b in zip(x, y):
+        ua, ub = a & M32, b & M32
+        rows[0].append(s32(sum((half(a, k, True) + half(b, k, True) & 65535) << 16 * k for k in range(2))))
+        least = sum(max(0, min(half(a, k, True), half(b, k, True))) << 16 * k for k in range(2))
+        most = sum(max(half(a, k, False), half(b, k, False)) << 16 * k for k in range(2))
+        rows[1].append(s32(least ^ most))
+        q = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        rows[2].append(0 if b == 0 else s32(3 * s32(q) + a - q * b))
+        rows[3].append(s32(3 * (ua // (ub | 1)) + ua % (ub | 1)))
+        rows[4].append(s32((0x3F800000 if a < b else 0) ^ (M32 if ua > ub else 0)))
+        words = clamp(a, 0, 65535) << 16 | clamp(b, 0, 65535)
+        rows[5].append(s32((words & 65535) << 16 | (clamp(a, -128, 127) & 255) << 8 | clamp(b, -128, 127) & 255))
+        low = sum(half(a, k, True) * byte(b, k) for k in range(2))
+        high = sum(half(a, k, False) * (byte(b, k + 2) - (byte(b, k + 2) & 128) * 2) for k in range(2))
+        rows[6].append(s32(9 + low + high))
+        rows[7].append(s32(f32_bits(a, False) + f32_bits(ub, True)))
+    return dict(x=x, y=y), dict(out=np.array(rows))
+
+
 def instructions():
     x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, -(1 << 30), 77]
     y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, 3, 300, 1, -12345678]
