@@ -95,6 +95,8 @@ struct LdMatrix {
 // nullopt when it cannot. Without `trans` elements are of 8, 16 or 32 bits and the fragment's words lie along the 16
 // bytes of a row; with it they lie across, and are of 16 bits, or of 8 with paired rows.
 std::optional<LdMatrix> FitLdMatrix(const SharedMap& map, const Layout& fragment, bool trans);
+// Without `trans` if that fits, else with it.
+std::optional<LdMatrix> FitLdMatrix(const SharedMap& map, const Layout& fragment);
 // Selectors of prmt for the words of a matrix (bytes 0 to 3) and of the next (4 to 7), of which lanes with bit 1 have the one that
 // the others have second: of the first neighbour's word, or the second's.
 constexpr uint32_t CombinedBytes(bool second, bool lane_bit_1) {

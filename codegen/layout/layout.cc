@@ -117,6 +117,12 @@ Layout Layout::Permute(absl::Span<const int> perm) const {
   return MoveDims(perm);
 }
 
+Layout Layout::PermuteBack(absl::Span<const int> perm) const {
+  absl::InlinedVector<int, 8> inverse(perm.size());
+  for (size_t k = 0; k < perm.size(); ++k) inverse[static_cast<size_t>(perm[k])] = static_cast<int>(k);
+  return Permute(inverse);
+}
+
 Layout Layout::Grow(int dim, int64_t factor) const {
   Layout l = *this;
   l.shape_[dim] *= factor;

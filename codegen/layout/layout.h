@@ -115,6 +115,8 @@ class Layout {
   Layout Reshape(absl::Span<const int64_t> shape) const;
   // Dimension k of the result is dimension perm[k].
   Layout Permute(absl::Span<const int> perm) const;
+  // Dimension perm[k] of the result is dimension k: what Permute(perm) makes this layout of.
+  Layout PermuteBack(absl::Span<const int> perm) const;
   // Dimension `dim` grows `factor` times, by registers above the others: register i + k·registers() holds the element
   // of register i in the kth copy of the tile along `dim`. What a concatenation does.
   Layout Grow(int dim, int64_t factor) const;

@@ -57,6 +57,11 @@ std::optional<Parts> Divide(const Layout& l, int element_bits, bool trans) {
 
 }  // namespace
 
+std::optional<LdMatrix> FitLdMatrix(const SharedMap& map, const Layout& fragment) {
+  std::optional<LdMatrix> along = FitLdMatrix(map, fragment, false);
+  return along ? along : FitLdMatrix(map, fragment, true);
+}
+
 std::optional<LdMatrix> FitLdMatrix(const SharedMap& map, const Layout& fragment, bool trans) {
   const Layout l = Compose(map.index, fragment);
   const std::optional<Parts> parts = Divide(l, map.element_bits, trans);

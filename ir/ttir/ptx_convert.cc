@@ -36,17 +36,24 @@ Value* F16OfE2M1(W w, Value* code) {
   return ops::Mulf(w.b, small, ops::Splat(w.b, small->type(), 0x1p14));
 }
 
+// .satfinite: what is above the largest number of a type, infinities too, becomes that number; NaN stays.
+Value* Clamped(W w, Value* v, Elem to) {
+  const double most = to == Elem::kF8E4M3FN ? 448
+                      : to == Elem::kF8E5M2 ? 57344
+                      : to == Elem::kF16    ? 65504
+                      : to == Elem::kBF16   ? 0x1.FEp127
+                                            : 0x1.FFCp127;  // of tf32
+  v = ops::Maxf(w.b, v, ops::Splat(w.b, v->type(), -most), /*propagate_nan=*/true);
+  return ops::Minf(w.b, v, ops::Splat(w.b, v->type(), most), /*propagate_nan=*/true);
+}
+
 // A float of 16 or 32 bits as the half of a pair: an integer of its bits.
 Value* ToSmall(W w, Value* v, const PtxType& to) {
   v = Relu(w, v);
   if (to.elem == Elem::kF4E2M1FN)
     return CodeOfE2M1(w, v->type().elem() == Elem::kF32 ? v : ops::FToF(w.b, w.TileOf(Elem::kF32), v));
-  if (to.kind == 'f') return Bits(w, ops::FToF(w.b, w.TileOf(to.elem), v, w.rounding()), 16);
-  // .satfinite: infinities become the largest number, too.
-  const double most = to.elem == Elem::kF8E4M3FN ? 448 : 57344;
-  v = ops::Maxf(w.b, v, ops::Splat(w.b, v->type(), -most), /*propagate_nan=*/true);
-  v = ops::Minf(w.b, v, ops::Splat(w.b, v->type(), most), /*propagate_nan=*/true);
-  return Bits(w, ops::FToF(w.b, w.TileOf(to.elem), v), 8);
+  if (w.has("satfinite")) v = Clamped(w, v, to.elem);
+  return Bits(w, ops::FToF(w.b, w.TileOf(to.elem), v, w.rounding()), to.bits);
 }
 
 // Two integers of `bits` bits in one of twice as many; the 4 bits of each are in an i32.
@@ -69,7 +76,10 @@ Value* HalfOf(W w, Value* word, int k, int n) {
 Value* ConvertPairs(W w, const PtxType& from) {
   const PtxType& to = w.type;
   const bool small = to.kind == 'm';
-  if (small != w.has("satfinite") || !w.has("rn")) return nullptr;
+  // Towards zero only f32 goes, to 16 bits, which need not be .satfinite.
+  if (small && !w.has("satfinite")) return nullptr;
+  if (from.pair && !small && w.has("satfinite")) return nullptr;
+  if (w.has("rn") == w.has("rz") || (w.has("rz") && (small || from.pair))) return nullptr;
   if (!from.pair) {
     if (from.elem != Elem::kF32 || w.x.size() != 2) return nullptr;
     return PairOf(w, ToSmall(w, w.x[1], to), ToSmall(w, w.x[0], to), to.bits);
@@ -90,6 +100,13 @@ Value* ConvertPairs(W w, const PtxType& from) {
   return PairOf(w, halves[0], halves[1], to.bits);
 }
 
+// .ftz of a number of f32: a subnormal one is zero.
+Value* Flushed(W w, Value* v) {
+  PtxWork of_f32 = w;
+  of_f32.type = PtxTypeOf("f32");
+  return v->type().elem() == Elem::kF32 ? PtxFlushed(of_f32, v) : v;
+}
+
 // A float's nearest whole number in the direction of .rni, .rzi, .rmi, .rpi; null: none is named.
 Value* Whole(W w, Value* v) {
   const bool narrow = v->type().elem() != Elem::kF32 && v->type().elem() != Elem::kF64;
@@ -103,25 +120,46 @@ Value* Whole(W w, Value* v) {
   return whole == nullptr || !narrow ? whole : ops::FToF(w.b, v->type(), whole);
 }
 
-Value* FloatToFloat(W w, const PtxType& from) {
-  Value* v = w.x[0];
+Value* FloatToFloat(W w, Value* v, const PtxType& from) {
   const PtxType& to = w.type;
   if (to.elem == Elem::kTF32) {  // its bits are those of an f32
-    if (from.elem != Elem::kF32 || w.has("satfinite")) return nullptr;
-    const Rounding r = w.has("rna") ? Rounding::kNearestAway : w.rounding();
+    const bool away = w.has("rna");
+    if (from.elem != Elem::kF32 || away + w.has("rn") + w.has("rz") != 1 || (away && w.has("relu"))) return nullptr;
+    if (w.has("satfinite")) v = Clamped(w, v, to.elem);
+    const Rounding r = away ? Rounding::kNearestAway : w.rounding();
     return Relu(w, ops::FToF(w.b, w.TileOf(Elem::kF32), ops::FToF(w.b, w.TileOf(Elem::kTF32), v, r)));
   }
-  if (w.has("satfinite") || w.has("rna")) return nullptr;
+  if (w.has("rna")) return nullptr;
+  if (w.has("satfinite")) {
+    if (from.elem != Elem::kF32 || to.bits != 16) return nullptr;
+    v = Clamped(w, v, to.elem);
+  }
   if (Value* whole = Whole(w, v)) {
     if (to.elem != from.elem) return nullptr;
     v = whole;
   } else if (to.elem != from.elem) {
     v = ops::FToF(w.b, w.TileOf(to.elem), v, w.rounding());
   }
+  v = Flushed(w, v);
   if (w.has("sat")) {
     v = ops::Minf(w.b, ops::Maxf(w.b, v, ops::Splat(w.b, v->type(), 0)), ops::Splat(w.b, v->type(), 1));
   }
   return Relu(w, v);
+}
+
+// .sat of integers: what the other type doesn't have becomes the nearest number that it has.
+Value* InRange(W w, Value* v, const PtxType& from) {
+  const PtxType& to = w.type;
+  const bool from_signed = from.kind == 's', to_signed = to.kind == 's';
+  const auto number = [&](int64_t n) { return ops::Integer(w.b, v->type(), n); };
+  const int bits = to.bits - to_signed;  // of the largest number
+  if (bits < from.bits - from_signed) {
+    const auto most = static_cast<int64_t>((uint64_t{1} << bits) - 1);
+    v = ops::Mini(w.b, v, number(most), from_signed ? Signedness::kSigned : kU);
+  }
+  if (!from_signed) return v;
+  if (!to_signed) return ops::Maxi(w.b, v, number(0), Signedness::kSigned);
+  return to.bits < from.bits ? ops::Maxi(w.b, v, number(-(int64_t{1} << bits)), Signedness::kSigned) : v;
 }
 
 }  // namespace
@@ -137,20 +175,26 @@ Value* MakeConvert(const PtxWork& w, const PtxType& from) {
     }
     if (!known) return nullptr;
   }
+  const auto is_float = [](const PtxType& t) { return t.kind == 'f' || t.kind == 'm'; };
+  if ((to.pair && !is_float(to)) || (from.pair && !is_float(from))) return nullptr;
   if (to.pair) return to.bits == 32 || from.bits == 64 ? nullptr : ConvertPairs(w, from);
   if (from.pair || w.x.size() != 1 || from.kind == 'm') return nullptr;
-  Value* v = w.x[0];
+  Value* v = Flushed(w, w.x[0]);
   const auto sign = [](const PtxType& t) { return t.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned; };
-  if (from.kind == 'f' && (to.kind == 'f' || to.kind == 'm')) return FloatToFloat(w, from);
+  if (from.kind == 'f' && (to.kind == 'f' || to.kind == 'm')) return FloatToFloat(w, v, from);
   if (w.has("satfinite") || w.has("relu") || to.kind == 'm') return nullptr;
   if (to.kind == 'f') {
-    return w.has("rn") && !w.has("sat") ? ops::IToF(w.b, w.TileOf(to.elem), v, sign(from)) : nullptr;
+    if (w.has("sat") || w.has("rn") + w.has("rz") + w.has("rm") + w.has("rp") != 1) return nullptr;
+    if (w.has("rn")) return ops::IToF(w.b, w.TileOf(to.elem), v, sign(from));
+    if (from.bits > 32 || to.bits == 64) return nullptr;
+    // f64 has all integers of 32 bits.
+    return ops::FToF(w.b, w.TileOf(to.elem), ops::IToF(w.b, w.TileOf(Elem::kF64), v, sign(from)), w.rounding());
   }
   if (from.kind == 'f') {  // numbers out of range become the nearest one
     Value* whole = Whole(w, v);
     return whole == nullptr ? nullptr : ops::FToI(w.b, w.TileOf(to.elem), whole, sign(to), /*saturating=*/true);
   }
-  if (w.has("sat")) return nullptr;
+  if (w.has("sat")) v = InRange(w, v, from);
   if (to.bits == from.bits) return v;
   if (to.bits < from.bits) return ops::Trunci(w.b, w.TileOf(to.elem), v);
   return ops::Exti(w.b, w.TileOf(to.elem), v, sign(from));

@@ -31,6 +31,7 @@ PtxType PtxTypeOf(absl::string_view word) {
   if (kind == 'f' && bits != 8 && (!t.pair || bits < 64)) {
     return {'f', bits, bits == 16 ? Elem::kF16 : bits == 32 ? Elem::kF32 : Elem::kF64, t.pair};
   }
+  if ((kind == 's' || kind == 'u') && t.pair && bits == 16) return {kind, bits, Elem::kI16, true};
   if ((kind == 's' || kind == 'u' || kind == 'b') && !t.pair) return {kind, bits, PtxIntOf(bits), false};
   return {};
 }
@@ -67,7 +68,9 @@ Value* MakeSub(W w) {
   return ops::Subi(w.b, w.x[0], w.x[1]);
 }
 Value* MakeFma(W w) { return Finish(w, ops::Fma(w.b, w.x[0], w.x[1], w.x[2], w.rounding(), w.ftz())); }
+Value* MakeIntDiv(W w);
 Value* MakeDiv(W w) {
+  if (!w.is_float()) return w.words.size() == 2 ? MakeIntDiv(w) : nullptr;
   if (IsCoarse(w)) return nullptr;
   const Rounding r = w.has("approx") ? Rounding::kApprox : w.has("full") ? Rounding::kFull : w.rounding();
   return ops::Divf(w.b, w.x[0], w.x[1], r, w.ftz());
@@ -129,13 +132,28 @@ Value* Make24(W w, Value* plus) {
 Value* MakeMul24(W w) { return Make24(w, nullptr); }
 Value* MakeMad24(W w) { return Make24(w, w.x[2]); }
 Value* MakeSad(W w) { return ops::Addi(w.b, Distance(w.b, w.x[0], w.x[1], w.sign()), w.x[2]); }
+Value* IntRelu(W w, Value* v) {
+  if (!w.has("relu")) return v;
+  return w.type.kind == 's' ? ops::Maxi(w.b, v, w.Int(0), kS) : nullptr;
+}
 Value* MakeMax(W w) {
-  return w.is_float() ? ops::Maxf(w.b, w.x[0], w.x[1], w.has("NaN"), w.ftz())
-                      : ops::Maxi(w.b, w.x[0], w.x[1], w.sign());
+  if (w.is_float()) return w.has("relu") ? nullptr : ops::Maxf(w.b, w.x[0], w.x[1], w.has("NaN"), w.ftz());
+  return IntRelu(w, ops::Maxi(w.b, w.x[0], w.x[1], w.sign()));
 }
 Value* MakeMin(W w) {
-  return w.is_float() ? ops::Minf(w.b, w.x[0], w.x[1], w.has("NaN"), w.ftz())
-                      : ops::Mini(w.b, w.x[0], w.x[1], w.sign());
+  if (w.is_float()) return w.has("relu") ? nullptr : ops::Minf(w.b, w.x[0], w.x[1], w.has("NaN"), w.ftz());
+  return IntRelu(w, ops::Mini(w.b, w.x[0], w.x[1], w.sign()));
+}
+// By zero the GPU gives some number: it is a division by one here.
+Value* MakeIntDiv(W w) {
+  const auto is = [&](int64_t n) { return ops::CmpI(w.b, ComparisonPredicate::kEqual, w.x[1], w.Int(n), kU); };
+  const bool rem = w.words[0] == "rem";
+  Value* by = ops::Select(w.b, is(0), w.Int(1), w.x[1]);
+  if (w.type.kind == 'u') return rem ? ops::Remi(w.b, w.x[0], by, kU) : ops::Divi(w.b, w.x[0], by, kU);
+  // The lowest number by -1 wraps around.
+  by = ops::Select(w.b, is(-1), w.Int(1), by);
+  if (rem) return ops::Remi(w.b, w.x[0], by, kS);
+  return ops::Select(w.b, is(-1), ops::Subi(w.b, w.Int(0), w.x[0]), ops::Divi(w.b, w.x[0], by, kS));
 }
 Value* MakeNeg(W w) { return w.is_float() ? ops::Negf(w.b, PtxFlushed(w, w.x[0])) : ops::Subi(w.b, w.Int(0), w.x[0]); }
 Value* MakeAbs(W w) { return w.is_float() ? ops::Absf(w.b, PtxFlushed(w, w.x[0])) : ops::Absi(w.b, w.x[0]); }
@@ -220,6 +238,22 @@ Value* MakeDp4a(W w) {
   return sum;
 }
 
+// The same of two numbers of 16 bits and the low or the high bytes: dp2a.lo.s32.u32.
+Value* MakeDp2a(W w) {
+  if (w.words.size() != 4 || w.type.bits != 32 || (w.words[1] != "lo" && w.words[1] != "hi")) return nullptr;
+  const auto part = [&](Value* v, int from, int bits, bool is_signed) {
+    Value* top = ops::Shli(w.b, v, w.Int(32 - bits - from));
+    return ops::Shri(w.b, top, w.Int(32 - bits), is_signed ? kS : kU);
+  };
+  Value* sum = w.x[2];
+  for (int k = 0; k < 2; ++k) {
+    Value* number = part(w.x[0], 16 * k, 16, w.words[2] == "s32");
+    Value* byte = part(w.x[1], 8 * k + (w.words[1] == "hi" ? 16 : 0), 8, w.words[3] == "s32");
+    sum = ops::Addi(w.b, sum, ops::Muli(w.b, number, byte));
+  }
+  return sum;
+}
+
 // --- the table --------------------------------------------------------------------------------------------------------
 
 struct Instruction {
@@ -241,15 +275,16 @@ constexpr Instruction kInstructions[] = {
     {"cnot", 1, "b", "", MakeCnot},
     {"copysign", 2, "f", "", MakeCopysign},
     {"cos", 1, "f", "approx ftz", MakeCos},
-    {"div", 2, "f", "approx full rn rz rm rp ftz", MakeDiv},  // of integers by zero it means something else
+    {"div", 2, "fsu", "approx full rn rz rm rp ftz", MakeDiv},
+    {"dp2a", 3, "su", "lo hi s32 u32", MakeDp2a},
     {"dp4a", 3, "su", "s32 u32", MakeDp4a},
     {"ex2", 1, "f", "approx ftz", MakeEx2},
     {"fma", 3, "f", "rn rz rm rp ftz sat relu", MakeFma},
     {"lg2", 1, "f", "approx ftz", MakeLg2},
     {"mad", 3, "fsu", "lo hi wide rn rz rm rp ftz sat", MakeMad},
     {"mad24", 3, "su", "lo", MakeMad24},
-    {"max", 2, "fsu", "ftz NaN", MakeMax},
-    {"min", 2, "fsu", "ftz NaN", MakeMin},
+    {"max", 2, "fsu", "ftz NaN relu", MakeMax},
+    {"min", 2, "fsu", "ftz NaN relu", MakeMin},
     {"mul", 2, "fsu", "lo hi wide rn rz rm rp ftz sat", MakeMul},
     {"mul24", 2, "su", "lo", MakeMul24},
     {"neg", 1, "fs", "ftz", MakeNeg},
@@ -257,6 +292,7 @@ constexpr Instruction kInstructions[] = {
     {"or", 2, "bp", "", MakeOr},
     {"popc", 1, "b", "", MakePopc},
     {"rcp", 1, "f", "approx rn rz rm rp ftz", MakeRcp},
+    {"rem", 2, "su", "", MakeIntDiv},
     {"rsqrt", 1, "f", "approx ftz", MakeRsqrt},
     {"sad", 3, "su", "", MakeSad},
     {"shf", 3, "b", "l r wrap clamp", MakeShf},

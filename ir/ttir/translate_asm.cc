@@ -3,8 +3,9 @@
 //   tt.elementwise_inline_asm "tanh.approx.f32 $0, $1;" {constraints = "=r,r", packed_element = 1 : i32, pure = true} %x : …
 //
 // A register is a tile of integers, or of i1 for a predicate; an instruction reads it as its type says. With
-// `packed_element` above 1 neighbours share registers: two of 16 bits, four of 8 bits. What instructions compute is in
-// ptx_instructions.h; what that does not have is refused.
+// `packed_element` above 1 neighbours share registers: two of 16 bits, four of 8 bits. An element may also be narrower
+// than the register that its constraint names: it is in the low bits, with zeros above it, as Triton's code has it. What
+// instructions compute is in ptx_instructions.h; what that does not have is refused.
 
 #include <algorithm>
 #include <array>
@@ -55,18 +56,23 @@ class Assembly {
   Assembly(Builder& b, std::vector<int64_t> shape) : b_(b), shape_(std::move(shape)) {}
 
   void Set(const std::string& name, Value* v) { registers_[name] = v; }
+  // How wide the register is; what it holds may be narrower.
+  void SetWidth(const std::string& name, int bits) { widths_[name] = bits; }
   // What is the same number everywhere may also stand where only a number may: an operand of constraint "n".
   void SetConstant(const std::string& name, int64_t n) { constants_[name] = n; }
   Value* Get(const std::string& name) const {
     const auto it = registers_.find(name);
     return it == registers_.end() ? nullptr : it->second;
   }
+  // Its low bits: at least `bits`, if the register has them. Null: it has no value.
+  Value* GetWide(const std::string& name, int bits);
   // False: the line is not understood.
   bool Run(const PtxLine& line);
 
  private:
   Type TileOf(Elem e) const { return b_.types().Tile(Element::Number(e), shape_); }
   Value* ReadBits(const std::string& operand, int bits);
+  void Declare(const PtxLine& line);
   Value* Read(const std::string& operand, const PtxType& t);
   bool Write(const PtxLine& line, const std::string& target, Value* v);
   Value* AsBits(Value* v) {
@@ -91,6 +97,8 @@ class Assembly {
   Value* ApplyTable(const PtxLine& line, const PtxType& t);
   Value* Choose(const PtxLine& line, const PtxType& t);
   bool Compare(const PtxLine& line, const PtxType& t);
+  Value* Set(const PtxLine& line);
+  Value* Packed(const PtxLine& line);
   Value* Test(const PtxLine& line, const PtxType& t);
   Value* ConvertFrom(const PtxLine& line);
   bool Split(const PtxLine& line, const PtxType& t);
@@ -99,6 +107,7 @@ class Assembly {
   Builder& b_;
   const std::vector<int64_t> shape_;
   absl::flat_hash_map<std::string, Value*> registers_;
+  absl::flat_hash_map<std::string, int> widths_;
   absl::flat_hash_map<std::string, int64_t> constants_;
 };
 
@@ -119,9 +128,17 @@ const int64_t* Assembly::NumberOf(const std::string& operand, int64_t* storage) 
   return it == constants_.end() ? nullptr : &it->second;
 }
 
+Value* Assembly::GetWide(const std::string& name, int bits) {
+  Value* v = Get(name);
+  const auto width = widths_.find(name);
+  if (v == nullptr || ElemInfoOf(v->type().elem()).bits >= bits || width == widths_.end() || width->second < bits)
+    return v;
+  return ops::Exti(b_, TileOf(PtxIntOf(bits)), v, Signedness::kUnsigned);
+}
+
 // Null: it is none, or of another width.
 Value* Assembly::ReadBits(const std::string& operand, int bits) {
-  Value* v = Get(operand);
+  Value* v = GetWide(operand, bits);
   if (v != nullptr && ElemInfoOf(v->type().elem()).bits == bits) return v;
   int64_t storage;
   const int64_t* number = NumberOf(operand, &storage);
@@ -140,8 +157,15 @@ Value* Assembly::Read(const std::string& operand, const PtxType& t) {
 bool Assembly::Write(const PtxLine& line, const std::string& target, Value* v) {
   if (v == nullptr) return false;
   v = AsBits(v);
+  const int bits = ElemInfoOf(v->type().elem()).bits;
+  const auto width = widths_.find(target);
+  // A conversion fills a wider register: with the sign, if its type has one.
+  if (line.words[0] == "cvt" && absl::StartsWith(line.words[line.words.size() - 2], "s") && width != widths_.end() &&
+      width->second > bits) {
+    v = ops::Exti(b_, TileOf(PtxIntOf(width->second)), v, Signedness::kSigned);
+  }
   if (!line.guard.empty()) {
-    Value *guard = ReadBits(line.guard, 1), *before = Get(target);
+    Value *guard = ReadBits(line.guard, 1), *before = GetWide(target, ElemInfoOf(v->type().elem()).bits);
     if (guard == nullptr) return false;
     if (before == nullptr) before = ops::Integer(b_, v->type(), 0);
     if (before->type() != v->type()) return false;
@@ -217,6 +241,7 @@ Value* Assembly::Apply(const PtxLine& line, const PtxType& t) {
     x[1] = t.bits < 32 ? Low(x[1], t.bits) : ops::Exti(b_, TileOf(t.elem), x[1], Signedness::kUnsigned);
   }
   if (!t.pair) return MakePtx({b_, line.words, t, x});
+  if (t.kind != 'f' && name != "add" && name != "min" && name != "max") return nullptr;
   // Two f32 in 64 bits are added, subtracted and multiplied only.
   if (t.bits == 32 && name != "add" && name != "sub" && name != "mul" && name != "fma") return nullptr;
   PtxType one = t;
@@ -224,7 +249,7 @@ Value* Assembly::Apply(const PtxLine& line, const PtxType& t) {
   std::array<Value*, 2> halves = {};
   for (int k = 0; k < 2; ++k) {
     std::vector<Value*> parts;
-    for (Value* v : x) parts.push_back(ops::Bitcast(b_, TileOf(one.elem), Half(v, k)));
+    for (Value* v : x) parts.push_back(t.kind == 'f' ? ops::Bitcast(b_, TileOf(one.elem), Half(v, k)) : Half(v, k));
     halves[static_cast<size_t>(k)] = MakePtx({b_, line.words, one, parts});
     if (halves[static_cast<size_t>(k)] == nullptr) return nullptr;
   }
@@ -253,7 +278,7 @@ Value* Assembly::Test(const PtxLine& line, const PtxType& t) {
 bool Assembly::Compare(const PtxLine& line, const PtxType& t) {
   if (line.operands.size() < 3 || line.words.size() < 3) return false;
   const std::vector<std::string> targets = absl::StrSplit(line.operands[0], '|');
-  if (t.pair && t.bits == 32) return false;
+  if (t.pair && (t.bits == 32 || t.kind != 'f')) return false;
   if (targets.size() != (t.pair ? 2u : 1u)) return false;
   std::string with;
   for (size_t i = 2; i + 1 < line.words.size(); ++i) {
@@ -290,6 +315,23 @@ bool Assembly::Compare(const PtxLine& line, const PtxType& t) {
   return false;
 }
 
+// set.lt.f32.s32 d, a, b: what setp.lt.s32 says, as 1 or 0; as all bits of an integer.
+Value* Assembly::Set(const PtxLine& line) {
+  if (line.words.size() < 4 || line.operands.size() != 3) return nullptr;
+  const PtxType to = PtxTypeOf(line.words[line.words.size() - 2]), of = PtxTypeOf(line.words.back());
+  if (to.bits != 32 || to.pair || of.pair || of.kind == 0 || (to.kind != 'f' && to.kind != 's' && to.kind != 'u'))
+    return nullptr;
+  PtxLine compare = line;
+  compare.guard.clear();
+  compare.words[0] = "setp";
+  compare.words.erase(compare.words.end() - 2);
+  compare.operands[0] = " ";  // no text has this name
+  if (!Compare(compare, of)) return nullptr;
+  Value* p = Get(" ");
+  if (to.kind != 'f') return ops::Exti(b_, TileOf(Elem::kI32), p, Signedness::kSigned);
+  return ops::Select(b_, p, ops::Splat(b_, TileOf(Elem::kF32), 1), ops::Splat(b_, TileOf(Elem::kF32), 0));
+}
+
 // cvt.rn.f16.f32 d, a; cvt.rn.f16x2.f32 d, high, low. Null: another one.
 Value* Assembly::ConvertFrom(const PtxLine& line) {
   const size_t n = line.words.size();
@@ -308,6 +350,25 @@ Value* Assembly::ConvertFrom(const PtxLine& line) {
     x.push_back(v);
   }
   return x.empty() ? nullptr : MakeConvert({b_, line.words, to, x}, from);
+}
+
+// cvt.pack.sat.s8.s32.b32 d, a, b, c: a above b in the low bits, c above them; of 16 bits without c.
+Value* Assembly::Packed(const PtxLine& line) {
+  const size_t n = line.words.size();
+  if (n < 5 || line.words[2] != "sat" || line.operands.size() != n - 2) return nullptr;
+  const PtxType to = PtxTypeOf(line.words[3]), from = PtxTypeOf(line.words[4]);
+  if ((to.kind != 's' && to.kind != 'u') || to.pair || from.kind != 's' || from.bits != 32 || from.pair) return nullptr;
+  if (n != (to.bits == 16 ? 5u : 6u) || to.bits > 16 || (n == 6 && line.words[5] != "b32")) return nullptr;
+  const std::vector<std::string> words = {"cvt", "sat", line.words[3], line.words[4]};
+  std::vector<Value*> x;
+  for (size_t i = 1; i < line.operands.size(); ++i) {
+    x.push_back(Read(line.operands[i], from));
+    if (x.back() == nullptr) return nullptr;
+    if (i <= 2) x.back() = MakeConvert({b_, words, to, {x.back()}}, from);
+  }
+  Value* both = Pair(x[1], x[0]);
+  if (n == 5) return both;
+  return Pair(both, Low(x[2], 16));
 }
 
 bool IsBraced(absl::string_view s) { return absl::ConsumePrefix(&s, "{") && absl::ConsumeSuffix(&s, "}"); }
@@ -348,13 +409,23 @@ Value* Assembly::Joined(const PtxLine& line, const PtxType& t) {
   return word;
 }
 
+void Assembly::Declare(const PtxLine& line) {
+  const PtxType t = PtxTypeOf(line.words[1]);
+  for (const std::string& r : line.operands) {
+    registers_.erase(r);
+    widths_[r] = t.pair ? 2 * t.bits : t.bits;
+  }
+}
+
 bool Assembly::Run(const PtxLine& line) {
   const std::string& name = line.words[0];
   if (name == "reg") {
-    for (const std::string& r : line.operands) registers_.erase(r);
+    Declare(line);
     return true;
   }
   if (line.operands.size() < 2 || line.words.size() < 2) return false;
+  if (name == "set") return Write(line, line.operands[0], Set(line));
+  if (name == "cvt" && line.words[1] == "pack") return Write(line, line.operands[0], Packed(line));
   if (name == "cvt") return Write(line, line.operands[0], ConvertFrom(line));
   const PtxType t = PtxTypeOf(name == "prmt" ? line.words[1] : line.words.back());
   if (t.kind == 0) return false;
@@ -371,6 +442,18 @@ Translator::Packing Translator::PackingOf(Elem e, int64_t pack) {
   const int bits = e == Elem::kI1 ? 8 : ElemInfoOf(e).bits;
   const int64_t share = std::min<int64_t>(bits < 32 ? 32 / bits : 1, pack);
   return {share, static_cast<int>(share * bits)};
+}
+
+// The widths of the registers that constraints like "=&r,=h,f,n" name, in their order; 0: it is none.
+std::vector<int> WidthsOf(absl::string_view constraints) {
+  std::vector<int> widths;
+  for (absl::string_view one : absl::StrSplit(constraints, ',')) {
+    one = absl::StripAsciiWhitespace(one);
+    while (absl::ConsumePrefix(&one, "=") || absl::ConsumePrefix(&one, "&")) {
+    }
+    widths.push_back(one == "h" ? 16 : one == "r" || one == "f" ? 32 : one == "l" || one == "d" ? 64 : 0);
+  }
+  return widths;
 }
 
 // grid dependencies are all that assembly may do besides computing.
@@ -411,6 +494,8 @@ bool Translator::InlineAsm(const Node& n, const OpRow&) {
   int64_t outs = 0, next = 0;
   for (const TtType& t : outputs) outs += pack / PackingOf(t.tile.elem(), pack).share;
   for (int64_t i = 0; i < outs; ++i) assembly.Set(absl::StrCat("$", i), nullptr);
+  next = 0;
+  for (int width : WidthsOf(n.word("constraints"))) assembly.SetWidth(absl::StrCat("$", next++), width);
   next = outs;
   for (const Val& v : in_) {
     if (!v.is_tile() || v.type.tile.element().is_pointer() || v.type.tile.num_elements() != elements) {
@@ -433,8 +518,9 @@ bool Translator::InlineAsm(const Node& n, const OpRow&) {
   next = 0;
   for (const TtType& t : outputs) {
     std::vector<Value*> registers;
-    for (int64_t i = pack / PackingOf(t.tile.elem(), pack).share; i > 0; --i) {
-      registers.push_back(assembly.Get(absl::StrCat("$", next++)));
+    const Packing packing = PackingOf(t.tile.elem(), pack);
+    for (int64_t i = pack / packing.share; i > 0; --i) {
+      registers.push_back(assembly.GetWide(absl::StrCat("$", next++), packing.bits));
       if (registers.back() == nullptr) return Unsupported(n, "leaves a result without a value", fix);
     }
     Value* tile = FromRegisters(registers, t.tile, pack);

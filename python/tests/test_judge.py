@@ -87,6 +87,22 @@ def test_modules(files, tmp_path):
     assert tilevm.judge.judge(named, answer, budget=1).code == "judge.load"
 
 
+@pytest.mark.parametrize(("text", "line", "said"), [
+    ("import math\nimport no_such_module\n", 2, "ModuleNotFoundError: No module named 'no_such_module'\n  fix: "),
+    ("import math\n\n\ndef double(a:\n", 4, "SyntaxError: '(' was never closed"),
+    ("def half(a):\n    return a / 0\n\n\nhalf(1)\n", 2, "ZeroDivisionError: "),
+])
+def test_a_task_that_is_not_loaded(files, capsys, text, line, said):
+    """The verdict has the place in the task's file, and says how to get a module that is missing."""
+    from tilevm.judge import _command
+
+    task = files("task.py", text)
+    assert _command.main([task, files("answer.py", "def double(a):\n    return a + a\n"), "--budget=1", "--out="]) == 1
+    out, err = capsys.readouterr()
+    assert f"undecided: {task}:{line}: error[judge.task]: {said}" in out
+    assert "Traceback" not in out + err
+
+
 def test_names_of_users(files):
     """Libraries ask for the user's name when they are imported, and no file of the system has that of the user inside."""
     task = files("task.py", 'INPUTS = {"a": "f32[n] contiguous"}\n\n\ndef double(a):\n    return a + a\n')

@@ -59,13 +59,13 @@ LASTING = {}  # of this process, by what answers import and the device
 
 def on_gpu(item, said, budget, probes, device, alone, search=False):
     """The verdict of the GPU, as JSON, on the input of the VM's unless it is to `search`. Unless `alone` in a process that other answers were in."""
-    from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split
+    from tilevm.judge import Bounds, Judge, Options, _batch, _probes, imports_of, prepare, split, split_task
     from tilevm.judge._cases import Case
     from tilevm.judge._judge import Failed, judge_on
     from tilevm.judge._reference import Refused
 
     path, entry = split(item["answer"])
-    imports = imports_of(path, item["task"])
+    imports = imports_of(path, split_task(item["task"])[0])
     prepare(imports)
     task, reference = _batch._task_of(item)
 

@@ -361,6 +361,8 @@ CALLS = {
     "library_bits": [Call(*library_calls.bits())],
     "library_conversions": [Call(*library_calls.conversions())],
     "library_special": [Call(*library_calls.special(), ulp=32)],
+    "converted": [Call(*library_calls.converted())],
+    "whole_numbers": [Call(*library_calls.whole_numbers())],
     "instructions": [Call(*library_calls.instructions())],
     "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=_report())],
     "prints": _prints(),

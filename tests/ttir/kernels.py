@@ -480,6 +480,83 @@ def library_special(x, y, out, B: tl.constexpr):
 
 
 @triton.jit
+def converted(x, tf, small, out, B: tl.constexpr):
+    """cvt: to tf32 by every rounding, with what each may have besides; elements narrower than the registers they are in."""
+    i = tl.arange(0, B)
+    bits = tl.load(x + i)
+    v = bits.to(tl.float32, bitcast=True)
+    tl.store(tf + i, tl.inline_asm_elementwise("cvt.rna.tf32.f32 $0, $1;", "=r, r", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + B + i, tl.inline_asm_elementwise("cvt.rna.satfinite.tf32.f32 $0, $1;", "=r,r", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + 2 * B + i, tl.inline_asm_elementwise("cvt.rn.tf32.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + 3 * B + i, tl.inline_asm_elementwise("cvt.rz.relu.tf32.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(tf + 4 * B + i, tl.inline_asm_elementwise("cvt.rn.satfinite.relu.tf32.f32 $0, $1;", "=f,f", [v], dtype=tl.float32, is_pure=True, pack=1))
+    half = tl.inline_asm_elementwise("cvt.rz.satfinite.bf16.f32 $0, $1;", "=h,f", [v], dtype=tl.bfloat16, is_pure=True, pack=1)
+    tl.store(small + i, half.to(tl.float32))
+    half = tl.inline_asm_elementwise("cvt.rn.satfinite.relu.f16.f32 $0, $1;", "=h,f", [v], dtype=tl.float16, is_pure=True, pack=1)
+    tl.store(small + B + i, half.to(tl.float32))
+    pairs = tl.inline_asm_elementwise("cvt.rz.f16x2.f32 $0, $2, $1;", "=r,f,f", [v], dtype=tl.float16, is_pure=True, pack=2)
+    tl.store(small + 2 * B + i, pairs.to(tl.float32))
+    pairs = tl.inline_asm_elementwise("cvt.rz.satfinite.bf16x2.f32 $0, $2, $1;", "=r,f,f", [v], dtype=tl.bfloat16, is_pure=True, pack=2)
+    tl.store(small + 3 * B + i, pairs.to(tl.float32))
+    # 16 and 8 bits in registers of 32
+    high = (bits >> 16).to(tl.int16).to(tl.bfloat16, bitcast=True)
+    wide = tl.inline_asm_elementwise("cvt.rna.tf32.f32 $0, $1;", "=r,r", [high], dtype=tl.float32, is_pure=True, pack=1)
+    tl.store(out + i, wide.to(tl.int32, bitcast=True))
+    low = bits.to(tl.int8)
+    tl.store(out + B + i, tl.inline_asm_elementwise("add.u32 $0, $1, $1;", "=r,r", [low], dtype=tl.int32, is_pure=True, pack=1))
+    tl.store(out + 2 * B + i, tl.inline_asm_elementwise("cvt.rni.s8.f32 $0, $1;", "=r,f", [v], dtype=tl.int32, is_pure=True, pack=1))
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t; .reg .b16 h;
+        cvt.sat.s8.s32 t, $1;
+        shl.b32 $0, t, 20;
+        cvt.sat.u8.s32 t, $1;
+        add.s32 $0, $0, t;
+        cvt.sat.s16.u32 h, $1;
+        cvt.s32.s16 t, h;
+        xor.b32 $0, $0, t;
+        }""", "=&r,r", [bits], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+    tl.store(out + 4 * B + i, tl.inline_asm_elementwise("cvt.rpi.ftz.s32.f32 $0, $1;", "=r,f", [v], dtype=tl.int32, is_pure=True, pack=1))
+
+
+@triton.jit
+def whole_numbers(x, y, out, B: tl.constexpr):
+    """Instructions of integers in pairs, by division, packed with saturation, and comparisons as numbers."""
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    r = tl.inline_asm_elementwise("add.s16x2 $0, $1, $2;", "=r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .b32 t; min.relu.s16x2 t, $1, $2; max.u16x2 $0, $1, $2; xor.b32 $0, $0, t; }", "=&r,r,r", [a, b],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .s32 q, s; .reg .pred p;
+        setp.eq.s32 p, $2, 0;
+        div.s32 q, $1, $2;
+        rem.s32 s, $1, $2;
+        mad.lo.s32 $0, q, 3, s;
+        @p mov.b32 $0, 0;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 2 * B + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .u32 q, s; or.b32 s, $2, 1; div.u32 q, $1, s; rem.u32 s, $1, s; mad.lo.u32 $0, q, 3, s; }", "=&r,r,r",
+                                  [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .f32 t; set.lt.f32.s32 t, $1, $2; set.hi.u32.u32 $0, $1, $2; xor.b32 $0, $0, t; }", "=&r,r,r", [a, b],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 4 * B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t;
+        cvt.pack.sat.u16.s32 t, $1, $2;
+        cvt.pack.sat.s8.s32.b32 $0, $1, $2, t;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 5 * B + i, r)
+    r = tl.inline_asm_elementwise("dp2a.lo.s32.u32 $0, $1, $2, 9; dp2a.hi.u32.s32 $0, $1, $2, $0;", "=&r,r,r", [a, b], dtype=tl.int32,
+                                  is_pure=True, pack=1)
+    tl.store(out + 6 * B + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .f32 s, t; cvt.rz.f32.s32 s, $1; cvt.rp.f32.u32 t, $2; add.u32 $0, s, t; }", "=r,r,r", [a, b],
+                                  dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 7 * B + i, r)
+
+
+@triton.jit
 def instructions(x, y, out, B: tl.constexpr):
     i = tl.arange(0, B)
     a = tl.load(x + i)
@@ -688,6 +765,8 @@ DUMPS = {
     "library_bits": (library_bits, dict(x=J, y=J, z=J, out=J), dict(B=8)),
     "library_conversions": (library_conversions, dict(x=F, n=J, out=J), dict(B=8)),
     "library_special": (library_special, dict(x=F, y=F, out=F), dict(B=8)),
+    "converted": (converted, dict(x=J, tf=F, small=F, out=J), dict(B=16)),
+    "whole_numbers": (whole_numbers, dict(x=J, y=J, out=J), dict(B=8)),
     "instructions": (instructions, dict(x=J, y=J, out=J), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),

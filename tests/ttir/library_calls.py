@@ -168,6 +168,93 @@ def byte(n, k):
     return n >> 8 * k & 255
 
 
+def shortened(bits, drop, how, finite=False, relu=False):
+    """The bits of an f32 without the lowest `drop` of its fraction: "away" and "even" say where a tie goes, "zero" cuts."""
+    sign, rest = bits & 1 << 31, bits & (1 << 31) - 1
+    if rest > 0x7F800000:
+        return bits
+    if relu and sign:
+        return 0
+    most = 0x7F800000 - (1 << drop)
+    if rest == 0x7F800000:
+        return sign | (most if finite else rest)
+    half = {"away": 1 << drop - 1, "even": (1 << drop - 1) - 1 + (rest >> drop & 1), "zero": 0}[how]
+    rest = (rest + half) >> drop << drop
+    return sign | (min(rest, most) if finite else rest)
+
+
+def clamp(n, low, high):
+    return max(low, min(high, n))
+
+
+def as_f32(bits):
+    return np.array(bits, dtype=np.uint32).view(np.float32)
+
+
+def f16_toward_zero(v):
+    if not math.isfinite(v):
+        return v
+    h = np.float16(v)
+    return float(h if abs(float(h)) <= abs(v) else np.nextafter(h, np.float16(0)))
+
+
+def converted():
+    x = [0x3F801000, 0xBF803000, 0x3F800FFF, 0xBF801001, 0x7F7FFFFF, 0xFF7FF000, 0x7F800000, 0xFF800000]
+    x += [0x7FC00000, 0x00001000, 0x80000FFF, 0x42FE8123, 0xC3010000, 0x000000C8, 0x80000085, 0x477FF000]
+    values = [float(v) for v in as_f32(x)]
+    tf = [[shortened(b, 13, how, **more) for b in x]
+          for how, more in (("away", {}), ("away", dict(finite=True)), ("even", {}), ("zero", dict(relu=True)), ("even", dict(finite=True, relu=True)))]
+    with np.errstate(over="ignore"):
+        halves = [v if math.isnan(v) else clamp(float(np.float16(v)), 0.0, 65504.0) for v in values]
+        cut = [f16_toward_zero(v) for v in values]
+    bfloat = [shortened(b, 16, "zero", finite=True) for b in x]
+    small = np.concatenate([as_f32(bfloat), halves, cut, as_f32(bfloat)]).astype(np.float32)
+    rows = [[shortened(b >> 16, 13, "away") for b in x], [2 * (b & 255) for b in x]]
+    whole = [0 if math.isnan(v) else clamp(v, -1e9, 1e9) for v in values]
+    rows.append([int(clamp(round(v), -128, 127)) for v in whole])
+    rows.append([s32(s32((clamp(s32(b), -128, 127) << 20) + clamp(s32(b), 0, 255)) ^ min(b, 32767)) for b in x])
+    rows.append([0 if math.isnan(v) or abs(v) < 2.0**-126 else int(clamp(math.ceil(clamp(v, -1e10, 1e10)), -(1 << 31), (1 << 31) - 1)) for v in values])
+    return dict(x=[s32(b) for b in x]), dict(tf=as_f32(sum(tf, [])), small=small, out=np.array(rows))
+
+
+def half(n, k, signed):
+    n = n >> 16 * k & 65535
+    return n - 65536 if signed and n >> 15 else n
+
+
+def f32_bits(n, up):
+    """Of the f32 that is nearest to an integer towards zero, or from above."""
+    v = np.float32(n)
+    if up and int(v) < n:
+        v = np.nextafter(v, np.float32(np.inf))
+    if not up and abs(int(v)) > abs(n):
+        v = np.nextafter(v, np.float32(0))
+    return int(v.view(np.uint32))
+
+
+def whole_numbers():
+    x = [0, 1, -65536, 0x12345678, -(1 << 31), 0x7FFF8000, -(1 << 30) - 77, 77]
+    y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, -1, 0x00018001, 0, -12345678]
+    rows = [[] for _ in range(8)]
+    for a, b in zip(x, y):
+        ua, ub = a & M32, b & M32
+        rows[0].append(s32(sum((half(a, k, True) + half(b, k, True) & 65535) << 16 * k for k in range(2))))
+        least = sum(max(0, min(half(a, k, True), half(b, k, True))) << 16 * k for k in range(2))
+        most = sum(max(half(a, k, False), half(b, k, False)) << 16 * k for k in range(2))
+        rows[1].append(s32(least ^ most))
+        q = 0 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        rows[2].append(0 if b == 0 else s32(3 * s32(q) + a - q * b))
+        rows[3].append(s32(3 * (ua // (ub | 1)) + ua % (ub | 1)))
+        rows[4].append(s32((0x3F800000 if a < b else 0) ^ (M32 if ua > ub else 0)))
+        words = clamp(a, 0, 65535) << 16 | clamp(b, 0, 65535)
+        rows[5].append(s32((words & 65535) << 16 | (clamp(a, -128, 127) & 255) << 8 | clamp(b, -128, 127) & 255))
+        low = sum(half(a, k, True) * byte(b, k) for k in range(2))
+        high = sum(half(a, k, False) * (byte(b, k + 2) - (byte(b, k + 2) & 128) * 2) for k in range(2))
+        rows[6].append(s32(9 + low + high))
+        rows[7].append(s32(f32_bits(a, False) + f32_bits(ub, True)))
+    return dict(x=x, y=y), dict(out=np.array(rows))
+
+
 def instructions():
     x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, -(1 << 30), 77]
     y = [5, -1, 0x7FFFFFFF, 0x00FF00FF, 3, 300, 1, -12345678]

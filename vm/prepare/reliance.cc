@@ -180,7 +180,7 @@ void Reliance::Control(const Op& op, int position, Dims dims) {
   const Op* around = ir::TargetOf(op);
   if (around == nullptr || around->info()->has(ir::kElementBody)) return;
   Reach(ir::ReceiverOf(op, position), dims);
-  // What goes around a `for` comes out of it in the end.
+  // The last value that a `for` carries is its result.
   if (ir::ForOp::Is(around)) Reach(around->result(position), dims);
 }
 

@@ -61,7 +61,7 @@ TEST(Reliance, OfOneTileHelpsWithTheNext) {
             (std::vector<uint32_t>{1, 1, 0}));
 }
 
-// What goes around a loop comes back to its beginning.
+// A carried value enters the next iteration.
 TEST(Reliance, GoesAroundLoops) {
   EXPECT_EQ(ReliedOn(R"(  %x = load_view_tko weak %w[0, 0]
   %y = load_view_tko weak %w[1, 0]

@@ -31,8 +31,7 @@ class InShared : public FragmentSource {
       : InShared(e, type, std::move(fragment)) {
     map_ = std::move(map);
     base_ = base;
-    ldmatrix_ = FitLdMatrix(map_, fragment_, false);
-    if (!ldmatrix_) ldmatrix_ = FitLdMatrix(map_, fragment_, true);
+    ldmatrix_ = FitLdMatrix(map_, fragment_);
     if (ldmatrix_) return;
     read_ = Compose(map_.index, fragment_);
     access_ = Vectorise(*read_, 8 * bytes_, 0, 16 / bytes_);

@@ -91,7 +91,7 @@ Registers LoadOperand(Emitter& e, const ir::Value* v, const StagedTile& tile, ll
   llvm::Type* type = e.RegisterType(v->type().element());
   const Layout& layout = e.layout(v);
   const SharedMap map = tile.OperandMap();
-  if (FitLdMatrix(map, layout, false) || FitLdMatrix(map, layout, true))
+  if (FitLdMatrix(map, layout))
     return LoadMatrices(*FragmentsInShared(e, v->type().elem(), map, memory, layout), e, layout, type);
   Registers all(layout.registers());
   ForEachVector(e, layout, MemoryBytes(type), map, memory, [&](absl::Span<const int> registers, llvm::Value* at) {

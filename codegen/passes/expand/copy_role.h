@@ -1,12 +1,14 @@
 // The program of the warps, where some loops copy ahead: they run all of it. Loops whose threads copy are in
 // thread_copies.cc. For TMA, one thread of the first warp starts the copies, so no iteration has a barrier of all
-// warps. Before and after, for such a loop:
+// warps. Such a loop before the pass:
 //
 //   %s = for %i in (%a to %b, step %c) iter_values(%acc = %zero) {
 //     %x, %y = copy_ahead … { … }
 //     %n = mmaf %x, %y, %acc
 //     continue %n
 //   }
+//
+// And after it:
 //
 //   claim_stages %memory                                  // earlier users of the memory are done
 //   %mine = first_warp

@@ -40,7 +40,7 @@ RoleCopy::RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& func
   ir::Walk(function.body(), [&](const Op* op) {
     for (size_t i = 0; i < rings_.size(); ++i) {
       if (rings_[i].fetch != op) continue;
-      // The ring to which threads widen follows the ring from which they do.
+      // Threads may widen a ring to another, which follows it.
       if (!rings_[i].of_product) {
         ring_of_fetch_.try_emplace(op, i);
         ring_of_fetch_.try_emplace(op->parent(), i);

@@ -29,7 +29,7 @@ class RoleCopy {
   RoleCopy(const std::vector<FetchRing>& rings, const ir::Function& function, LayoutTable* layouts = nullptr);
   virtual ~RoleCopy() = default;
 
-  // Makes the positions with which the role begins.
+  // Makes the first positions of the role.
   void Begin(ir::Builder& b, int64_t phase);
   std::vector<RingPosition>& positions() { return positions_; }
   // All positions, as values that an operation carries, and back.

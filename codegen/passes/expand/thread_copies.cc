@@ -156,7 +156,7 @@ void CopyRole::ComputeAddresses(Builder& b, Value* index) {
   if (writes) Plain(b, GpuOpcode::kWorkerBarrier);  // copies read what other threads wrote
 }
 
-// The load of result i, and the operations by which products read its tile.
+// Copies the load that `v` is made of, and the operations from there to `v`.
 Value* CopyRole::LoadedTile(Builder& b, const Value* v) {
   const Op& def = *v->def();
   if (!def.info()->is_load()) LoadedTile(b, def.operand(0));

@@ -72,9 +72,7 @@ Layout Behind(const Op& op, const Layout& before) {
 Layout Before(const Op& op, const Layout& behind) {
   if (!ir::PermuteOp::Is(&op)) return behind.Reshape(op.operand(0)->type().shape());
   const auto permutation = ir::PermuteOp(op).permutation();
-  absl::InlinedVector<int, 8> inverse(permutation.size());
-  for (size_t k = 0; k < permutation.size(); ++k) inverse[static_cast<size_t>(permutation[k])] = static_cast<int>(k);
-  return behind.Permute(inverse);
+  return behind.PermuteBack(absl::InlinedVector<int, 8>(permutation.begin(), permutation.end()));
 }
 
 // Finds what becomes of a tile.
@@ -171,16 +169,11 @@ int64_t CostOfConversion(const Layout& from, const Layout& to, int bits) {
          CostOf(Compose(x.map.index, to), x.read, bits);
 }
 
-std::optional<LdMatrix> MatricesOf(const SharedMap& map, const Layout& l) {
-  const std::optional<LdMatrix> along = FitLdMatrix(map, l, false);
-  return along ? along : FitLdMatrix(map, l, true);
-}
-
 // Reading the tile in this layout, computing with it, and what moves behind that.
 int64_t CostOfLayout(const Layout& l, const SharedMap& map, const Uses& uses) {
   int64_t cost = 0;
   bool in_words = true;  // neighbours that one word will hold come together
-  if (const std::optional<LdMatrix> matrices = MatricesOf(map, l)) {
+  if (const std::optional<LdMatrix> matrices = FitLdMatrix(map, l)) {
     cost = matrices->instructions() + kOfWavefront * LdMatrixWavefronts(*matrices, map.element_bits) / l.warps();
   } else {
     const Layout in_shared = Compose(map.index, l);

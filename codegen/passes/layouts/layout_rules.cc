@@ -262,12 +262,7 @@ const Layout* LayoutRules::Backward(const Op& op, const Value* v, const Layout& 
   switch (RuleOf(op).layout) {
     case Rule::kSame: return Intern(result);
     case Rule::kReshape: return Intern(result.Reshape(v->type().shape()));
-    case Rule::kPermute: {
-      const auto p = PermutationOf(op);
-      absl::InlinedVector<int, 8> inverse(p.size());
-      for (size_t k = 0; k < p.size(); ++k) inverse[p[k]] = static_cast<int>(k);
-      return Intern(result.Permute(inverse));
-    }
+    case Rule::kPermute: return Intern(result.PermuteBack(PermutationOf(op)));
     case Rule::kBroadcast: return Intern(SourceOfBroadcast(result, v->type().shape()));
     case Rule::kCat: {
       const auto half = PartLayout(op, result);

@@ -70,7 +70,7 @@ def judge(task: "Union[str, Task, Callable[..., Any]]", answer: str, *, inputs: 
     path, entry = split(answer)
     if callable(task) and not isinstance(task, Task):
         task = of_function(task, inputs, sizes, example)
-    imports = imports_of(path, "" if isinstance(task, Task) else task.partition(".py:")[0])
+    imports = imports_of(path, "" if isinstance(task, Task) else split_task(task)[0])
     own = Server(imports) if server is None else None  # first: it imports while the task is loaded
     try:
         if not isinstance(task, Task):
@@ -105,6 +105,12 @@ def split(answer: str) -> "Tuple[str, str]":
     return path, entry
 
 
+def split_task(task: str) -> "Tuple[str, str]":
+    """"task.py:function", or "task", as the Python file and the name."""
+    path, _, entry = task.partition(".py:")
+    return path if path.endswith(".py") else path + ".py", entry
+
+
 def imports_of(*paths: str) -> "Tuple[str, ...]":
     """Of torch, triton, cuda: what files name. Frontends need torch."""
     text = ""
@@ -112,8 +118,6 @@ def imports_of(*paths: str) -> "Tuple[str, ...]":
         if path.endswith(".py") and os.path.exists(path):
             with open(path, encoding="utf-8", errors="replace") as file:
                 text += file.read()
-        elif path and os.path.exists(path + ".py"):
-            text += open(path + ".py", encoding="utf-8", errors="replace").read()
     found = {name for name in ("triton", "cuda.tile", "torch") if name in text}
     return tuple(name.split(".")[0] for name in ("torch", "triton", "cuda.tile") if name in found or name == "torch" and found)
 

@@ -11,6 +11,8 @@ import dataclasses
 import json
 import os
 import selectors
+import sys
+import traceback
 
 from .._errors import Error, UnavailableError, argument_error
 from ._judging import Judging
@@ -87,10 +89,10 @@ def run(items: "List[Dict[str, Any]]", jobs: int, options: "Dict[str, Any]") -> 
 
 def imports_of_item(item: "Dict[str, Any]") -> "Tuple[str, ...]":
     """What the answer's process needs; nothing for an answer that is not there, which its verdict says."""
-    from . import imports_of, split
+    from . import imports_of, split, split_task
 
     try:
-        return imports_of(split(item["answer"])[0], item["task"].partition(".py:")[0])
+        return imports_of(split(item["answer"])[0], split_task(item["task"])[0])
     except Error:
         return ()
 
@@ -116,7 +118,7 @@ class _Left:
 
 def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
     """The verdict on a line; what is no task is undecided."""
-    from . import Judge, Options, imports_of, prepare, split
+    from . import Judge, Options, imports_of, prepare, split, split_task
     from ._judge import judge_on
     from ._process import Bounds
     from ._replay import write
@@ -124,7 +126,7 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
 
     try:
         path, entry = split(item["answer"])
-        imports = imports_of(path, item["task"].partition(".py:")[0])
+        imports = imports_of(path, split_task(item["task"])[0])
         devices = options.get("device", "vm")
         for device in devices.split(","):
             _server(imports, device)  # it imports while the task is loaded
@@ -151,8 +153,27 @@ def one(item: "Dict[str, Any]", options: "Dict[str, Any]") -> "Dict[str, Any]":
             raise
         verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", error.message)
     except Exception as error:  # noqa: BLE001  # of the task's own code
-        verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}")
+        verdict = Verdict(UNDECIDED, item["task"], item["answer"], "judge.task", f"{type(error).__name__}: {error}{_fix_of(error)}",
+                          **_place_of(error, item["task"]))
     return {"id": item["id"], **verdict.to_json()}
+
+
+def _fix_of(error: Exception) -> str:
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    return f"\n  fix: {sys.executable} -m pip install {error.name.partition('.')[0]}, or use another Python, which has it"
+
+
+def _place_of(error: Exception, task: str) -> "Dict[str, Any]":
+    """The last line of the task's file that the error passed."""
+    from . import split_task
+
+    file = split_task(task)[0]
+    path = os.path.abspath(file)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == path]
+    if isinstance(error, SyntaxError) and error.filename and os.path.abspath(error.filename) == path:
+        lines.append(error.lineno)
+    return {"file": file, "line": lines[-1]} if lines else {}
 
 
 def use(server: "Server") -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import signal
@@ -80,7 +81,7 @@ def _prepare(imports: "Sequence[str]") -> None:
 
     from . import _values, _watch, _worker  # noqa: F401  # so that they are there
 
-    if "torch" in imports:
+    if "torch" in imports and importlib.util.find_spec("torch"):  # not here: a task or an answer that imports it says so
         tilevm.install(check="full")
         import torch
 
@@ -101,7 +102,7 @@ def _prepare_gpu(imports: "Sequence[str]") -> None:
     for name in imports:
         with contextlib.suppress(ImportError):
             importlib.import_module({"cuda": "cuda.tile", "triton": "triton.language"}.get(name, name))
-    if "torch" in imports:
+    if "torch" in imports and importlib.util.find_spec("torch"):
         with _watch.torch_operations({}):
             importlib.import_module("torch").zeros(2)
 

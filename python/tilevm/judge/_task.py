@@ -52,8 +52,9 @@ def load(path: str, inputs: "Optional[Dict[str, str]]" = None, sizes: str = "") 
     """`path`: a file, or "file.py:function". `inputs`, `sizes`: a schema in place of that of the file.
 
     Errors: ArgumentError for a file that is no task; what the file raises."""
-    path, _, entry = path.partition(".py:")
-    path += "" if path.endswith(".py") else ".py"
+    from . import split_task
+
+    path, entry = split_task(path)
     path = os.path.abspath(path)
     if not os.path.exists(path):
         raise argument_error(f"there is no file {path}", "name the Python file of the task")
