@@ -18,6 +18,7 @@ PAGES = {
     "docs/gpu-performance.md",
     "docs/notes/gpu-compiler.md",
     "docs/notes/gpu-performance.md",
+    "docs/notes/unseen-projects.md",
 }
 QUOTED = re.compile(r"`([^`]+)`")
 PATH = re.compile(r"[\w.{},*<>/-]+")

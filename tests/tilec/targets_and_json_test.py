@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import unittest
 TILEC, TILEVM, FAKE_CUDA = (os.path.abspath(a) for a in (sys.argv[1:4] if len(sys.argv) > 3 else ("", "", "")))
 ADD = os.path.abspath("examples/vector_add.tile")
 WIDE = os.path.abspath("examples/transpose.tile")  # 16 warps
+ATTENTION = os.path.abspath("examples/attention.tile")  # has loops
 GELU = os.path.abspath("examples/gelu.tile")  # says how many blocks there will be
 
 
@@ -48,9 +50,13 @@ class Spills(Case):
 
     def assemble(self, kernel, cases):
         lines = "".join(f"*'{text}'*) n={spilled} ;; " for text, spilled in cases)
+        return self.assemble_by(kernel, f"case $ptx in {lines} esac")
+
+    def assemble_by(self, kernel, script):
+        """The script sets n to the bytes that $ptx spills."""
         with open(os.path.join(self.folder, "ptxas"), "w", encoding="utf-8") as f:
             f.write('#!/bin/sh\nfor i; do case $i in *.ptx) ptx=$(cat "$i") ;; esac; done\nn=0\n'
-                    f'case $ptx in {lines} esac\nwhile [ "$1" != -o ]; do shift; done; printf "\\177ELF" > "$2"\n'
+                    f'{script}\nwhile [ "$1" != -o ]; do shift; done; printf "\\177ELF" > "$2"\n'
                     'echo "Used 128 registers"; echo "$n bytes spill stores"\n')
         done = self.good(TILEC, kernel, "--sm=90", "-v", "--remarks", "-o", "k.tbc")
         return [image["spill_bytes"] for image in json.loads(self.good(TILEC, kernel, "--sm=90", "--json", "-o", "k.tbc").stdout)["images"]], done.stderr
@@ -64,6 +70,21 @@ class Spills(Case):
         spills, said = self.assemble(WIDE, [(".reqntid 512", 500), (".reqntid 256", 1001)])
         self.assertEqual(set(spills), {500})
         self.assertNotIn("after all", said)
+
+    # An empty assembly statement marks each value that loops compute again.
+    COUNT = "again=$(echo \"$ptx\" | grep -c 'begin inline asm')\n"
+
+    def test_addresses_again_that_spill_less(self):
+        spills, said = self.assemble_by(ATTENTION, self.COUNT + "n=$((10000 - 20 * again))")
+        told = re.findall(r"remark\[recompute-addresses\]: @\w+: loops compute addresses again: each thread spilled (\d+) bytes, now (\d+)", said)
+        self.assertTrue(told, said)
+        for before, now in told:
+            self.assertLess(4 * int(now), 3 * int(before))
+            self.assertIn(int(now), spills)
+
+    def test_addresses_again_that_spill_as_much(self):
+        _, said = self.assemble_by(ATTENTION, self.COUNT + "n=$((1000 + again))")
+        self.assertNotIn("recompute-addresses", said)
 
     def test_ever_fewer_blocks(self):
         spills, _ = self.assemble(GELU, [(".minnctapersm 1", 0), (".minnctapersm", 300)])
