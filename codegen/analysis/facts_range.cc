@@ -79,8 +79,12 @@ Range OfDivision(const Value& v, const Range& a, const Range& b, ir::Signedness 
   return Fits(0, upper, whole) ? Range{0, static_cast<int64_t>(upper)} : whole;
 }
 
-// The divisor is above 0. A remainder has the sign of the dividend, and is nearer to 0 than both.
-Range OfRemainder(const Range& a, const Range& b, ir::Signedness sign) {
+// A remainder is nearer to 0 than both. With a sign it has the dividend's, whichever the divisor has.
+Range OfRemainder(const Value& v, const Range& a, const Range& b, ir::Signedness sign) {
+  if (b.lower <= 0) {
+    if (sign == ir::Signedness::kUnsigned && a.negative()) return Whole(v);
+    return {std::min<int64_t>(a.lower, 0), std::max<int64_t>(a.upper, 0)};
+  }
   const int64_t most = b.upper - 1;
   if (sign == ir::Signedness::kUnsigned) return {0, a.negative() ? most : std::min(a.upper, most)};
   return {std::clamp<int64_t>(a.lower, -most, 0), std::clamp<int64_t>(a.upper, 0, most)};
@@ -134,9 +138,9 @@ Range Facts::RangeOfQuotient(const Op& op, int depth) {
     if (b.negative() || a.negative()) return Whole(v);
     return {b.upper >= 63 ? 0 : a.lower >> b.upper, b.lower >= 63 ? 0 : a.upper >> b.lower};
   }
-  if (b.lower <= 0) return Whole(v);
   const ir::Signedness sign = ir::SignednessOp(op).signedness();
-  if (ir::RemiOp::Is(&op)) return OfRemainder(a, b, sign);
+  if (ir::RemiOp::Is(&op)) return OfRemainder(v, a, b, sign);
+  if (b.lower <= 0) return Whole(v);
   return OfDivision(v, a, b, sign, ir::DiviOp(op).rounding());
 }
 

@@ -221,7 +221,15 @@ class Writer {
         return Keep(r, a.elem);
       }
       Line(absl::StrCat(one, " = constant <", a.elem, ": 1> : ", Type(a.elem)));
-      Line(absl::StrCat(odd, " = maxi ", b.name, ", ", one, OneIn(2) ? " signed" : " unsigned", " : ", Type(a.elem)));
+      const std::string type = Type(a.elem);
+      if (OneIn(2)) {  // a multiple of a power of two, of either sign; -1 would overflow
+        const std::string some = New(), by = New();
+        Line(absl::StrCat(some, " = ori ", b.name, ", ", one, " : ", type));
+        Line(absl::StrCat(by, " = constant <", a.elem, ": ", 1 + Below(4), "> : ", type));
+        Line(absl::StrCat(odd, " = shli ", some, ", ", by, " : ", type));
+      } else {
+        Line(absl::StrCat(odd, " = maxi ", b.name, ", ", one, OneIn(2) ? " signed" : " unsigned", " : ", type));
+      }
       b = {odd, a.elem};
     }
     if (name == "shli" || name == "shri") b = Shift(a.elem);
@@ -579,8 +587,11 @@ entry @quotients(%any: tile<i32>) {
       {"remi %part, %eight signed", {-7, 7}},
       {"remi %part, %d signed", {-7, 7}},
       {"remi %any, %eight unsigned", {0, 7}},
-      {"remi %part, %any signed", {-kMost - 1, kMost}},
-      {"remi %part, %zero signed", {-kMost - 1, kMost}},
+      {"remi %part, %any signed", {-20, 50}},
+      {"remi %part, %zero signed", {-20, 50}},
+      {"remi %x, %any signed", {0, kMost}},
+      {"remi %eight, %any unsigned", {0, 8}},
+      {"remi %part, %any unsigned", {-kMost - 1, kMost}},
       {"remi %eight, %d signed", {0, 7}},
       {"divi %x, %eight signed", {0, kMost / 8}},
       {"divi %any, %eight signed", {-268435456, 268435455}},
