@@ -19,13 +19,11 @@ static char* copied(const char* text, size_t size) {
   return copy;
 }
 
-enum { kS64 = 5, kU8 = 6, kF64 = 12 }; /* of XLA */
-
 /* A number of an attribute; 0 if it is none. */
 static int read_number(int type, void* attr, Number* number) {
   const TvScalar* scalar = attr;
-  if (type != kAttrScalar || (scalar->dtype != kS64 && scalar->dtype != kF64)) return 0;
-  number->is_float = scalar->dtype == kF64;
+  if (type != kAttrScalar || (scalar->dtype != kDataS64 && scalar->dtype != kDataF64)) return 0;
+  number->is_float = scalar->dtype == kDataF64;
   if (number->is_float) {
     memcpy(&number->f, scalar->value, sizeof number->f);
   } else {
@@ -40,7 +38,7 @@ static const char* read_attribute(Program* p, const TvByteSpan* name, int type, 
   Number number;
   if (is_called(name, "program")) {
     *bytes = attr;
-    return type == kAttrArray && (*bytes)->dtype == kU8 ? NULL : "`program` is no array of u8";
+    return type == kAttrArray && (*bytes)->dtype == kDataU8 ? NULL : "`program` is no array of u8";
   }
   if (is_called(name, "kernel")) {
     const TvByteSpan* text = attr;

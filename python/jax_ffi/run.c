@@ -67,14 +67,17 @@ static void give_back(Program* p, Bound* bound) {
   pthread_mutex_unlock(&p->mutex);
 }
 
-/* Of XLA's types by number; integers are signless here. */
+/* Of XLA's types; integers are signless here. */
 static int fits(tilevm_type type, int dtype) {
-  static const signed char kTypes[] = {
-      [1] = TILEVM_I1,    [2] = TILEVM_I8,      [3] = TILEVM_I16,       [4] = TILEVM_I32,
-      [5] = TILEVM_I64,   [6] = TILEVM_I8,      [7] = TILEVM_I16,       [8] = TILEVM_I32,
-      [9] = TILEVM_I64,   [10] = TILEVM_F16,    [11] = TILEVM_F32,      [12] = TILEVM_F64,
-      [16] = TILEVM_BF16, [19] = TILEVM_F8E5M2, [20] = TILEVM_F8E4M3FN, [33] = TILEVM_F8E8M0FNU};
-  if (dtype <= 0 || dtype >= (int)sizeof kTypes || (kTypes[dtype] == TILEVM_I1 && dtype != 1)) return 0;
+  static const signed char kTypes[] = {[kDataPred] = TILEVM_I1,           [kDataS8] = TILEVM_I8,
+                                       [kDataS16] = TILEVM_I16,           [kDataS32] = TILEVM_I32,
+                                       [kDataS64] = TILEVM_I64,           [kDataU8] = TILEVM_I8,
+                                       [kDataU16] = TILEVM_I16,           [kDataU32] = TILEVM_I32,
+                                       [kDataU64] = TILEVM_I64,           [kDataF16] = TILEVM_F16,
+                                       [kDataF32] = TILEVM_F32,           [kDataF64] = TILEVM_F64,
+                                       [kDataBf16] = TILEVM_BF16,         [kDataF8E5M2] = TILEVM_F8E5M2,
+                                       [kDataF8E4M3FN] = TILEVM_F8E4M3FN, [kDataF8E8M0FNU] = TILEVM_F8E8M0FNU};
+  if (dtype <= 0 || dtype >= (int)sizeof kTypes || (kTypes[dtype] == TILEVM_I1 && dtype != kDataPred)) return 0;
   return kTypes[dtype] == (type == TILEVM_TF32 ? TILEVM_F32 : type == TILEVM_F8E5M3FNU ? TILEVM_I8 : type);
 }
 

@@ -1,6 +1,7 @@
 /* The part of XLA's interface of custom calls that the handler uses, version 0.3: what xla/ffi/api/c_api.h of jaxlib declares under the
- * same names without the prefix Tv. Building a wheel needs no jaxlib by that; python/tests/test_jax.py compares every offset with the
- * header of the jaxlib that is installed.
+ * same names without the prefix Tv. Building a wheel needs no jaxlib by that; python/tests/test_jax.py compares every member and constant
+ * with the header of the jaxlib that is installed. XLA of a later minor version takes the handler, too: 0.4 calls TvExtension_Base
+ * InternalExtension.
  *
  * Structs say their size in their first member, and grow at their end only. */
 #ifndef TILE_PYTHON_JAX_FFI_XLA_FFI_H_
@@ -86,6 +87,25 @@ typedef struct TvRets {
   int* types;
   void** rets;
 } TvRets;
+
+enum {
+  kDataPred = 1,
+  kDataS8 = 2,
+  kDataS16 = 3,
+  kDataS32 = 4,
+  kDataS64 = 5,
+  kDataU8 = 6,
+  kDataU16 = 7,
+  kDataU32 = 8,
+  kDataU64 = 9,
+  kDataF16 = 10,
+  kDataF32 = 11,
+  kDataF64 = 12,
+  kDataBf16 = 16,
+  kDataF8E5M2 = 19,
+  kDataF8E4M3FN = 20,
+  kDataF8E8M0FNU = 33
+};
 
 enum { kAttrArray = 1, kAttrDictionary = 2, kAttrScalar = 3, kAttrString = 4 };
 typedef struct TvAttrs {

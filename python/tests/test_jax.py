@@ -1,5 +1,8 @@
-"""Kernels in programs of JAX: shapes, jit, vmap, grad, export; the handler against the header of XLA."""
+"""Kernels in programs of JAX: shapes, jit, vmap, grad, export; the handler against the header of XLA.
+
+They run where JAX does. On a GPU that needs a compiler: TILEVM_TILEC, or that of the wheel."""
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -16,11 +19,28 @@ import jax.numpy as jnp  # noqa: E402  needs jax
 import tilevm.jax as operators  # noqa: E402
 
 FFI = pathlib.Path(__file__).absolute().parents[1] / "jax_ffi"
+ON_GPU = jax.default_backend() != "cpu"
+
+
+def runnable(module):
+    """The module as JAX's platform runs it: with machine code on a GPU."""
+    if not ON_GPU:
+        return module
+    major, minor = tilevm.device("cuda").compute_capability
+    try:
+        return module.compile(10 * major + minor)
+    except tilevm.UnavailableError as error:
+        pytest.skip(f"JAX runs on a GPU, which needs machine code of the kernel: {error}")
+
+
+@pytest.fixture
+def example():
+    return lambda name: runnable(tilevm.load(EXAMPLES / f"{name}.tile"))
 
 
 @pytest.fixture
 def module():
-    return tilevm.loads(SCALE, "scale.tile")
+    return runnable(tilevm.loads(SCALE, "scale.tile"))
 
 
 @pytest.fixture
@@ -30,7 +50,7 @@ def scale(module):
 
 @pytest.fixture
 def norm():
-    loaded = tilevm.load(EXAMPLES / "python" / "layer_norm.tile")
+    loaded = runnable(tilevm.load(EXAMPLES / "python" / "layer_norm.tile"))
     return operators.function(loaded, "layer_norm", backward=["layer_norm_backward_x", "layer_norm_backward_weight"])
 
 
@@ -100,7 +120,7 @@ def test_a_gradient_that_no_kernel_gives(module, norm):
         operators.function(module, "scale", backward=operators.Gradient("scale_backward", {"dy": "grad_y", "dx": "other"}))
     with pytest.raises(ValueError, match="cannot be differentiated"):
         jax.grad(lambda x: operators.call(module, x, kernel="scale").sum())(jnp.ones(3))
-    loaded = tilevm.load(EXAMPLES / "python" / "layer_norm.tile")
+    loaded = runnable(tilevm.load(EXAMPLES / "python" / "layer_norm.tile"))
     only_x = operators.function(loaded, "layer_norm", backward="layer_norm_backward_x")
     x, weight = jnp.ones((2, 8)), jnp.ones(8)
     jax.grad(lambda x: only_x(x, weight, weight)[0].sum())(x)
@@ -117,7 +137,12 @@ def test_a_kernel_in_python():
         script.store(y, (script.bid(), 0), e / e.sum())
 
     x = jax.random.normal(jax.random.key(1), (3, 2000))
-    y = jax.jit(operators.function(softmax, constants={"SIZE": 2048}))(x)
+    if ON_GPU:
+        kernel = softmax.specialize(SIZE=2048)
+        f = operators.function(runnable(kernel.module), kernel.name)
+    else:
+        f = operators.function(softmax, constants={"SIZE": 2048})
+    y = jax.jit(f)(x)
     numpy.testing.assert_allclose(y, jax.nn.softmax(x), rtol=1e-5, atol=1e-7)
 
 
@@ -125,7 +150,7 @@ def test_a_kernel_in_python():
                                             ("f8E4M3FN", "float8_e4m3fn"), ("f8E5M2", "float8_e5m2"), ("f8E8M0FNU", "float8_e8m0fnu"),
                                             ("f8E5M3FNU", "uint8"), ("tf32", "float32")])
 def test_element_types(element, dtype):
-    copy = tilevm.loads(f"""entry @copy(%x: tile<ptr<{element}>>, %y: tile<ptr<{element}>>) interface {{
+    copy = runnable(tilevm.loads(f"""entry @copy(%x: tile<ptr<{element}>>, %y: tile<ptr<{element}>>) interface {{
   in x: {element}[4] at %x
   out y: {element}[4] at %y
   grid 4
@@ -137,7 +162,7 @@ def test_element_types(element, dtype):
   store_ptr_tko weak %q, %v
   return
 }}
-""")
+"""))
     x = jnp.asarray([1, 0, 2, 1]).astype(dtype)
     y = operators.call(copy, x)
     assert numpy.array_equal(numpy.asarray(y).view("uint8"), numpy.asarray(x).view("uint8"))
@@ -163,6 +188,7 @@ def test_mistakes(example, module):
             operators.function(module, "scale", **wrong)
 
 
+@pytest.mark.skipif(ON_GPU, reason="JAX runs on a GPU: only the VM checks what a kernel accesses")
 def test_what_a_kernel_does_wrong(outside):
     assert jnp.array_equal(operators.call(outside, jnp.ones(4)), jnp.ones(4))
     f = jax.jit(operators.function(outside))
@@ -212,26 +238,74 @@ print("ok")
     assert ran.stdout == "ok\n", ran.stderr
 
 
-def test_the_header_agrees_with_that_of_xla(tmp_path):
-    names = [("Extension_Base", "next"), ("Api_Version", "minor_version"), ("TypeInfo", "deleter"), ("Metadata", "state_type_id"),
-             ("Metadata_Extension", "metadata"), ("Buffer", "dtype data rank dims"), ("ByteSpan", "len"), ("Scalar", "value"),
-             ("Array", "size data"), ("Args", "size args"), ("Rets", "size rets"), ("Attrs", "types names attrs"),
-             ("Error_Create_Args", "message errc"), ("State_Set_Args", "stage type_id state"), ("State_Get_Args", "stage type_id state"),
-             ("Stream_Get_Args", "stream"), ("DeviceOrdinal_Get_Args", "device_ordinal"), ("CallFrame", "api ctx stage args rets attrs")]
-    lines = [f"_Static_assert(offsetof(Tv{struct}, {m}) == offsetof(XLA_FFI_{struct}, {m}), \"{struct}.{m}\");"
-             for struct, members in names for m in members.split()]
-    lines += [f"_Static_assert(offsetof(TvApi, {m}) == offsetof(XLA_FFI_Api, XLA_FFI_{m}), \"{m}\");"
-              for m in ("Error_Create", "Stream_Get", "State_Set", "State_Get", "DeviceOrdinal_Get")]
-    constants = {"kFfiMajor": "API_MAJOR", "kFfiMinor": "API_MINOR", "kExtensionMetadata": "Extension_Metadata",
-                 "kStageInstantiate": "ExecutionStage_INSTANTIATE",
-                 "kStageExecute": "ExecutionStage_EXECUTE", "kAttrArray": "AttrType_ARRAY", "kAttrDictionary": "AttrType_DICTIONARY",
-                 "kAttrScalar": "AttrType_SCALAR", "kAttrString": "AttrType_STRING", "kErrorInvalidArgument": "Error_Code_INVALID_ARGUMENT",
-                 "kErrorNotFound": "Error_Code_NOT_FOUND", "kErrorResourceExhausted": "Error_Code_RESOURCE_EXHAUSTED",
-                 "kErrorUnimplemented": "Error_Code_UNIMPLEMENTED", "kErrorInternal": "Error_Code_INTERNAL", "kErrorUnavailable": "Error_Code_UNAVAILABLE"}
-    lines += [f"_Static_assert((int){ours} == (int)XLA_FFI_{theirs}, \"{ours}\");" for ours, theirs in constants.items()]
-    source = tmp_path / "same.c"
-    source.write_text("\n".join(['#include "xla_ffi.h"', '#include "xla/ffi/api/c_api.h"', *lines, ""]))
+# What newer headers call by another name, and with it what it is.
+RENAMED = """
+#if XLA_FFI_API_MINOR >= 4
+typedef XLA_FFI_InternalExtension XLA_FFI_Extension_Base;
+#endif
+"""
+# Structs that the handler hands to XLA, which refuses one that ends before a member that it knows.
+GIVEN = ("TypeInfo", "Error_Create_Args", "State_Set_Args", "State_Get_Args", "Stream_Get_Args", "DeviceOrdinal_Get_Args")
+CONSTANTS = {"kFfiMajor": "API_MAJOR", "kExtensionMetadata": "Extension_Metadata", "kStageInstantiate": "ExecutionStage_INSTANTIATE",
+             "kStageExecute": "ExecutionStage_EXECUTE", "kAttrArray": "AttrType_ARRAY", "kAttrDictionary": "AttrType_DICTIONARY",
+             "kAttrScalar": "AttrType_SCALAR", "kAttrString": "AttrType_STRING", "kErrorInvalidArgument": "Error_Code_INVALID_ARGUMENT",
+             "kErrorNotFound": "Error_Code_NOT_FOUND", "kErrorResourceExhausted": "Error_Code_RESOURCE_EXHAUSTED",
+             "kErrorUnimplemented": "Error_Code_UNIMPLEMENTED", "kErrorInternal": "Error_Code_INTERNAL", "kErrorUnavailable": "Error_Code_UNAVAILABLE"}
+
+
+def assertions(text):
+    """That each struct, member and constant of the handler's header is XLA's: places, sizes, values. XLA may know more than they."""
+    lines = []
+    for body, struct in re.findall(r"typedef struct \w+ \{(.*?)\n\} Tv(\w+);", text, re.DOTALL):
+        body = re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL)
+        for line in body.strip().split(";\n"):
+            function = re.search(r"\(\*(\w+)\)\(", line)
+            names = [function[1]] if function else re.findall(r"(\w+)(?=\s*(?:,|;|$))", line)
+            for name in names:
+                theirs = f"XLA_FFI_{name}" if struct == "Api" and function else name
+                lines.append(f'_Static_assert(offsetof(Tv{struct}, {name}) == offsetof(XLA_FFI_{struct}, {theirs}), "{struct}.{name}");')
+                if not (struct == "CallFrame" and name in ("args", "rets", "attrs")):
+                    size = f"sizeof(((Tv{struct}*)0)->{name}) == sizeof(((XLA_FFI_{struct}*)0)->{theirs})"
+                    lines.append(f'_Static_assert({size}, "size of {struct}.{name}");')
+    lines += [f'_Static_assert(sizeof(Tv{struct}) >= XLA_FFI_{struct}_STRUCT_SIZE, "{struct}");' for struct in GIVEN]
+    for names in re.findall(r"enum \{(.*?)\}", text, re.DOTALL):
+        for ours in re.findall(r"(k\w+) =", names):
+            theirs = f"DataType_{ours[5:].upper()}" if ours.startswith("kData") else CONSTANTS.get(ours)
+            # XLA takes handlers of older minor versions.
+            same = "kFfiMinor <= XLA_FFI_API_MINOR" if ours == "kFfiMinor" else f"(int){ours} == (int)XLA_FFI_{theirs}"
+            lines.append(f'_Static_assert({same}, "{ours}");')
+    return lines
+
+
+def differences(header, folder):
+    """What the C compiler says of the handler's header and the text of XLA's."""
+    include = folder / "xla" / "ffi" / "api"
+    include.mkdir(parents=True, exist_ok=True)
+    (include / "c_api.h").write_text(header)
+    source = folder / "same.c"
+    lines = assertions((FFI / "xla_ffi.h").read_text())
+    source.write_text("\n".join(['#include "xla_ffi.h"', '#include "xla/ffi/api/c_api.h"', RENAMED, *lines, ""]))
     compiler = sysconfig.get_config_var("CC") or "cc"
-    command = [compiler.split()[0], "-std=c11", "-fsyntax-only", f"-I{FFI}", f"-I{jax.ffi.include_dir()}", str(source)]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
+    command = [compiler.split()[0], "-std=c11", "-fsyntax-only", f"-I{FFI}", f"-I{folder}", str(source)]
+    return subprocess.run(command, capture_output=True, text=True).stderr
+
+
+@pytest.fixture
+def header():
+    return (pathlib.Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h").read_text()
+
+
+def test_the_header_agrees_with_that_of_xla(header, tmp_path):
+    assert differences(header, tmp_path) == ""
+
+
+@pytest.mark.parametrize("before, after, named", [
+    (r"(void\* data;\s*int64_t rank;)", r"int64_t more; \1", "Buffer.data"), (r"int64_t rank;", "int32_t rank;", "size of Buffer.rank"),
+    (r"int32_t device_ordinal;(.*?)(XLA_FFI_DEFINE_STRUCT_TRAITS\(XLA_FFI_DeviceOrdinal_Get_Args, )device_ordinal",
+     r"int32_t device_ordinal; int64_t more;\1\2more", '"DeviceOrdinal_Get_Args"'),
+    (r"(_XLA_FFI_API_STRUCT_FIELD\(XLA_FFI_State_Set\))", r"void* more; \1", "Api.State_Set"),
+    (r"ExecutionStage_EXECUTE = 3", "ExecutionStage_EXECUTE = 4", "kStageExecute"), (r"DataType_BF16 = 16", "DataType_BF16 = 40", "kDataBf16"),
+    (r"(#define XLA_FFI_API_MINOR) \d+", r"\1 2", "kFfiMinor")])
+def test_another_header_is_noticed(header, tmp_path, before, after, named):
+    changed, count = re.subn(before, after, header, count=1, flags=re.DOTALL)
+    assert count == 1 and named in differences(changed, tmp_path)
