@@ -19,8 +19,9 @@ using ir::ops::Values;
 namespace {
 
 // The attributes that are written out as operations.
-constexpr Decision kWrittenOut[] = {Decision::kStagesLhs, Decision::kLhsInRegisters, Decision::kCrossIteration,
-                                    Decision::kOverlaps,  Decision::kTakesTurns,     Decision::kAsync};
+constexpr Decision kWrittenOut[] = {Decision::kStagesLhs,      Decision::kOffsets,  Decision::kLhsInRegisters,
+                                    Decision::kCrossIteration, Decision::kOverlaps, Decision::kTakesTurns,
+                                    Decision::kAsync};
 
 bool IsControl(const Op& op) { return ir::ForOp::Is(&op) || ir::LoopOp::Is(&op) || ir::IfOp::Is(&op); }
 
@@ -99,9 +100,11 @@ void RoleCopy::CopyBlock(Builder& b, const Block& from) {
     Before(b, *op);
     if (op->info()->has(ir::kTerminator)) {
       CopyBranch(b, *op);
-    } else if (!Runs(*op)) {
       continue;
-    } else if (const auto ring = ring_of_fetch_.find(op); ring != ring_of_fetch_.end()) {
+    }
+    if (!Runs(*op)) continue;
+    if (op->info()->has(ir::kLoop)) StoreBefore(b, *op);
+    if (const auto ring = ring_of_fetch_.find(op); ring != ring_of_fetch_.end()) {
       IsFetch(op) ? CopyFetch(b, *op, ring->second) : CopyFetchLoop(b, ir::ForOp(op), ring->second);
     } else if (IsControl(*op)) {
       CopyControl(b, *op);

@@ -17,6 +17,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "codegen/passes/expand/fetch_ring.h"
+#include "codegen/plan/mma/stored_operands.h"
 #include "codegen/plan/tile_layout.h"
 #include "ir/create_like.h"
 #include "ir/op_views.h"
@@ -69,7 +70,9 @@ class RoleCopy {
 
   // The product with these operands, without the decisions that are written out as operations.
   ir::Op* CopyProduct(ir::Builder& b, const ir::Op& mma, const ir::ops::Values& operands, bool async);
-  // A product whose operands are stored directly before it (stored_operands.cc).
+  // Before a loop: operands of its products that it does not change are stored (stored_operands.cc).
+  void StoreBefore(ir::Builder& b, const ir::Op& loop);
+  // A product whose other operands are stored directly before it.
   void MultiplyStored(ir::Builder& b, const ir::Op& mma);
 
   LayoutTable* layouts() const { return layouts_; }
@@ -96,13 +99,16 @@ class RoleCopy {
   absl::flat_hash_map<const ir::Op*, size_t> ring_of_fetch_;  // by the fetch_ahead, and the loop around it
   std::vector<RingPosition> positions_;
   LayoutTable* const layouts_;
-  // A tile that threads have stored for products of a block: its address and layout, and whether it was permuted.
+  // A tile that threads have stored for products of a block or loop: its address and layout, and whether it was permuted.
   struct StoredTiles {
     ir::Value* address = nullptr;
     StagedTile tile;
     bool turned = false;
   };
+  // Stores the tile, which is `copy` in the role.
+  StoredTiles Store(ir::Builder& b, const StoredOperand& operand, ir::Value* copy);
   absl::flat_hash_map<std::pair<const ir::Value*, const ir::Block*>, StoredTiles> stored_;
+  absl::flat_hash_map<std::pair<const ir::Value*, const ir::Op*>, StoredTiles> stored_before_;  // by loop
   ir::ValueMap values_;
 };
 

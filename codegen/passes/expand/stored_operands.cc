@@ -13,7 +13,8 @@
 //
 // Some products have no copies ahead (HasOperandsStored). Their operands are stored directly before them. They use one
 // memory in turn, and a barrier separates them. An operand of several products of a block is stored for the first one.
-// A product whose operands are both stored already has no barrier.
+// A product whose operands are both stored already has no barrier. An operand that a loop does not change may be stored
+// before the loop (codegen/plan/mma/stored_operands.h).
 //
 //   %s = mmaf %x, %y, %acc                         worker_barrier
 //                                                  %xt = stage_operand %x {offsets = [0]}
@@ -109,10 +110,32 @@ Value* CopyRole::StoreRhs(Builder& b, const Op& mma) {
   return StageTileAt(b, address, rhs->type(), tile);
 }
 
+RoleCopy::StoredTiles RoleCopy::Store(Builder& b, const StoredOperand& operand, Value* copy) {
+  StoredTiles place;
+  place.tile = AsHeld(StoredRhs(copy->type()), *LayoutOf(copy->type()));
+  place.tile.swizzle = std::min(place.tile.swizzle, operand.row_bytes);
+  place.address = StageAs(b, layouts(), copy, place.tile);
+  Decide<Decision::kOffsets>(b.module(), place.address->def(), {operand.offset});
+  return place;
+}
+
+void RoleCopy::StoreBefore(Builder& b, const Op& loop) {
+  if (layouts_ == nullptr) return;
+  const std::vector<StoredOperand> all = StoredBefore(loop);
+  if (all.empty()) return;
+  // Earlier products may still read this memory.
+  Plain(b, GpuOpcode::kWorkerBarrier);
+  for (const StoredOperand& o : all) stored_before_[{o.tile, &loop}] = Store(b, o, Of(const_cast<Value*>(o.tile)));
+  Plain(b, GpuOpcode::kFenceProxyAsync);
+  Plain(b, GpuOpcode::kWorkerBarrier);
+}
+
 void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
   ir::ops::Values operands = Of(ir::OperandsOf(mma));
   const std::vector<StoredOperand> all = StoredOperandsOf(mma);
-  const auto stored = [&](const StoredOperand& o) -> StoredTiles& { return stored_[{o.tile, mma.block()}]; };
+  const auto stored = [&](const StoredOperand& o) -> StoredTiles& {
+    return o.loop != nullptr ? stored_before_[{o.tile, o.loop}] : stored_[{o.tile, mma.block()}];
+  };
   const bool stores =
       std::any_of(all.begin(), all.end(), [&](const StoredOperand& o) { return stored(o).address == nullptr; });
   // The previous product may still read its operands.
@@ -120,12 +143,8 @@ void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
   for (const StoredOperand& o : all) {
     StoredTiles& place = stored(o);
     if (place.address != nullptr) continue;
-    Value* v = operands[static_cast<size_t>(o.index)];
-    place.tile = AsHeld(StoredRhs(v->type()), *LayoutOf(v->type()));
-    place.tile.swizzle = std::min(place.tile.swizzle, o.row_bytes);
+    place = Store(b, o, operands[static_cast<size_t>(o.index)]);
     place.turned = o.turned;
-    place.address = StageAs(b, layouts(), v, place.tile);
-    Decide<Decision::kOffsets>(b.module(), place.address->def(), {o.offset});
   }
   if (stores) {
     Plain(b, GpuOpcode::kFenceProxyAsync);
@@ -140,7 +159,7 @@ void RoleCopy::MultiplyStored(Builder& b, const Op& mma) {
   // Only an operand with a place of its own remains for other products.
   const int64_t own = BytesOfShared(*mma.block());
   for (const StoredOperand& o : all) {
-    if (o.offset >= own) stored_.erase({o.tile, mma.block()});
+    if (o.loop == nullptr && o.offset >= own) stored_.erase({o.tile, mma.block()});
   }
   Set(mma.result(0), CopyProduct(b, mma, operands, /*async=*/false)->result(0));
 }

@@ -6,6 +6,7 @@
 #include "codegen/analysis/product_chain.h"
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/scaled_mma.h"
+#include "codegen/plan/mma/stored_operands.h"
 #include "codegen/plan/mma/tcgen05_scaled.h"
 #include "codegen/plan/staging/staging.h"
 #include "ir/check.h"
@@ -25,6 +26,7 @@ void ChooseMma(const Target& target, const Schedule& schedule, ir::Module* modul
     TILE_CHECK(FetchOf(*op) == nullptr || (*kind)->reads_stages(),
                "operands are fetched ahead for a product that does not read them there");
   });
+  KeepStored(target, schedule, module, function);
 }
 
 // Remarks why products with block scales are multiplied out.

@@ -69,64 +69,6 @@ bool StoresLhs(const ir::Op& mma) {
   return !IsInvariant(mma, 0) && IsMadeOfLoads(*mma.operand(0), *mma.block());
 }
 
-int64_t EndOf(const StoredOperand& operand) {
-  return (operand.offset + operand.bytes + kSwizzled - 1) / kSwizzled * kSwizzled;
-}
-
-// Without their places.
-std::vector<StoredOperand> OperandsToStore(const ir::Op& mma) {
-  std::vector<StoredOperand> operands;
-  for (int i = DecisionOf<Decision::kStagesLhs>(mma) ? 0 : 1; i < 2; ++i) {
-    StoredOperand operand = {i, mma.operand(i)};
-    const ir::Type type = operand.tile->type();
-    while (const auto permute = ir::DefAs<ir::PermuteOp>(operand.tile)) {
-      if (permute->permutation()[0] != 0) operand.turned = !operand.turned;
-      operand.tile = permute->source();
-    }
-    operand.bytes = type.num_elements() * ir::MemoryBits(type.elem()) / 8;
-    // A chunk of rows along N is as narrow as the columns of a group.
-    operand.row_bytes = i == 0 ? kMostRowBytes : StagedMmaPlanOf(mma)->instruction_n * ir::MemoryBits(type.elem()) / 8;
-    operand.row_bytes = std::min(kMostRowBytes, operand.row_bytes);
-    operands.push_back(operand);
-  }
-  return operands;
-}
-
-// What several products of the block take of what is stored for them, in order, with places. Nothing, if such products stand in operations of
-// the block: they use the same memory.
-std::vector<StoredOperand> SharedIn(const ir::Block& block) {
-  std::vector<StoredOperand> all, shared;
-  for (const ir::Op* op : block) {
-    bool inside = false;
-    for (int r = 0; r < op->num_regions() && !op->info()->has(ir::kElementBody); ++r) {
-      if (op->region(r) != nullptr)
-        ir::Walk(op->region(r), [&](const ir::Op* other) { inside = inside || HasOperandsStored(*other); });
-    }
-    if (inside) return {};
-    if (!HasOperandsStored(*op)) continue;
-    for (const StoredOperand& operand : OperandsToStore(*op)) all.push_back(operand);
-  }
-  struct Takers {
-    int count = 0, row_bytes = kMostRowBytes;  // of all, the narrowest
-  };
-  absl::flat_hash_map<const ir::Value*, Takers> takers;
-  for (const StoredOperand& operand : all) {
-    Takers& of_tile = takers[operand.tile];
-    ++of_tile.count;
-    of_tile.row_bytes = std::min(of_tile.row_bytes, operand.row_bytes);
-  }
-  int64_t end = 0;
-  for (const StoredOperand& operand : all) {
-    Takers& of_tile = takers[operand.tile];
-    if (std::exchange(of_tile.count, 0) < 2) continue;
-    shared.push_back(operand);
-    shared.back().row_bytes = of_tile.row_bytes;
-    shared.back().offset = end;
-    end = EndOf(shared.back());
-  }
-  return shared;
-}
-
 bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
 
 }  // namespace
@@ -308,29 +250,6 @@ std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, con
 }
 
 bool HasOperandsStored(const ir::Op& mma) { return MayStoreOperands(mma) && KindOf(mma).reads_stages(); }
-
-int64_t BytesOfShared(const ir::Block& block) {
-  const std::vector<StoredOperand> shared = SharedIn(block);
-  return shared.empty() ? 0 : EndOf(shared.back());
-}
-
-std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma) {
-  const std::vector<StoredOperand> shared = SharedIn(*mma.block());
-  int64_t end = shared.empty() ? 0 : EndOf(shared.back());
-  std::vector<StoredOperand> stored = OperandsToStore(mma);
-  for (StoredOperand& operand : stored) {
-    const auto it = std::find_if(shared.begin(), shared.end(),
-                                 [&](const StoredOperand& other) { return other.tile == operand.tile; });
-    if (it != shared.end()) {
-      operand.offset = it->offset;
-      operand.row_bytes = it->row_bytes;
-    } else {
-      operand.offset = end;
-      end = EndOf(operand);
-    }
-  }
-  return stored;
-}
 
 int64_t WordsOfLhs(const ir::Op& mma) {
   return StagedMmaPlanOf(mma)->FirstLayout().registers() * ir::MemoryBits(mma.operand(0)->type().elem()) / 32;

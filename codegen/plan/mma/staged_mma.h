@@ -120,18 +120,6 @@ bool MayStoreOperands(const ir::Op& mma);
 std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma);
 // It was decided so.
 bool HasOperandsStored(const ir::Op& mma);
-// An operand that threads store: its rows have at most `row_bytes` bytes. It begins `offset` bytes behind the begin of a memory that all such products
-// use one after the other. A tile that several products of a block take, permuted or not, has a place of its own there. The first of them stores it.
-struct StoredOperand {
-  int index = 0;
-  const ir::Value* tile = nullptr;  // that the operand is, permuted or not
-  bool turned = false;              // an odd number of times
-  int row_bytes = 0;
-  int64_t offset = 0, bytes = 0;
-};
-std::vector<StoredOperand> StoredOperandsOf(const ir::Op& mma);
-// The bytes at the begin of that memory which what several products of the block take has for itself.
-int64_t BytesOfShared(const ir::Block& block);
 // Words of 32 bits that a thread gives to the product as its left operand in registers.
 int64_t WordsOfLhs(const ir::Op& mma);
 // A fragment_words is for products like this one; how it distributes its operand.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "codegen/analysis/iterations.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
 #include "codegen/analysis/tile_value.h"
@@ -96,17 +97,6 @@ void PlanRings(const Target& target, const ir::Function& function, const Schedul
   plan->cluster = shared_dim >= 0;
   absl::StrAppend(&plan->why, "; ", plan->stages, " stages of ", stage, " bytes are fetched ahead, ", plan->blocks,
                   plan->blocks == 1 ? " block" : " blocks", " on a multiprocessor");
-}
-
-// 0: its bounds are no constants.
-int64_t IterationsOf(const ir::Op& loop) {
-  const ir::ForOp counted(&loop);
-  const auto begin = ir::SplatOf(counted.lower_bound()), end = ir::SplatOf(counted.upper_bound()),
-             step = ir::SplatOf(counted.step());
-  if (!begin || !end || !step || *step == 0) return 0;
-  const int width = ir::WidthOf(counted.upper_bound());
-  const int64_t distance = ir::AsSigned(*end, width) - ir::AsSigned(*begin, width), by = ir::AsSigned(*step, width);
-  return distance <= 0 || by <= 0 ? 0 : (distance + by - 1) / by;
 }
 
 // Iterations that do not exist need no stage; before the first one the copies of all others may begin.

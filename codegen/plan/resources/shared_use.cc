@@ -19,6 +19,7 @@
 #include "codegen/plan/mma/mma_kind.h"
 #include "codegen/plan/mma/scaled_mma.h"
 #include "codegen/plan/mma/staged_mma.h"
+#include "codegen/plan/mma/stored_operands.h"
 #include "codegen/plan/mma/tcgen05_scaled.h"
 #include "codegen/plan/parts_of_tile.h"
 #include "codegen/plan/staging/prefetch_slot.h"
