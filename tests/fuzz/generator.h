@@ -122,8 +122,9 @@ class Generator {
 
   // The parts of a program (random_program.cc).
   bool Widens() const { return options_.seed >= kWidenedSeeds && options_.seed < kNormalisedSeeds; }
-  bool WidensFactors() const { return options_.seed >= kWidenedFactorSeeds; }
-  bool Normalises() const { return options_.seed >= kNormalisedSeeds && !WidensFactors(); }
+  bool Recurs() const { return options_.seed >= kRecurrentSeeds; }
+  bool WidensFactors() const { return options_.seed >= kWidenedFactorSeeds && !Recurs(); }
+  bool Normalises() const { return options_.seed >= kNormalisedSeeds && options_.seed < kWidenedFactorSeeds; }
   bool MultipliesBehind() const { return options_.seed >= kBehindSeeds && options_.seed < kWidenedSeeds; }
   bool Casts() const { return options_.seed >= kCastSeeds && options_.seed < kBehindSeeds; }
   bool Repeats() const { return options_.seed >= kRepeatedSeeds && options_.seed < kCastSeeds; }
@@ -131,7 +132,7 @@ class Generator {
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
   bool OfLoops() const {
     const bool among_first = options_.seed >= kLoopSeeds && options_.seed < kWidenedSeeds;
-    return WidensFactors() || (among_first && !Carries() && !Repeats());
+    return WidensFactors() || Recurs() || (among_first && !Carries() && !Repeats());
   }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();

@@ -210,6 +210,19 @@ void ProductLoop::PlanGradients() {
   if (r_.Percent(70)) products_.push_back({weights, stays, Sum::kCarried, zeros(m), Elem::kF32, m, d, n});
 }
 
+// A state that each iteration multiplies by weights, which mostly stay; mostly a loaded product is added to it.
+void ProductLoop::PlanRecurrence() {
+  const int64_t m = r_.Of({16, 64, 64, 128}), n = r_.Of({16, 64, 64, 128}), k = r_.Of({16, 32, 64});
+  const int weights = NewMatrix(main_, n, n, r_.Percent(75), false);
+  state_ = NewSlot(StartOf(main_, {m, n}), kTiny);
+  const int state = AddFactor({Factor::From::kCarried, state_, main_, m, n});
+  const bool turned = m == n && r_.Percent(25);
+  products_.push_back({turned ? weights : state, turned ? state : weights, Sum::kZero, 0, Elem::kF32, m, n, n});
+  if (!r_.Percent(60)) return;
+  const int left = NewMatrix(main_, m, k, false, true), right = NewMatrix(main_, k, n, false, false);
+  products_.push_back({left, right, Sum::kAfter, 0, Elem::kF32, m, n, k});
+}
+
 void ProductLoop::Plan() {
   rounds_ = r_.Percent(5) ? 0 : r_.In(1, 5);
   tidy_ = r_.Percent(50);
@@ -217,6 +230,7 @@ void ProductLoop::Plan() {
   main_ = g_.factor_elems_[0];
   attends_ = (ir::MemoryBits(main_) == 16 || main_ == Elem::kF8E4M3FN || main_ == Elem::kF8E5M2) && r_.Percent(25);
   if (attends_) return PlanAttention();
+  if (g_.Recurs() && ir::MemoryBits(main_) == 16) return PlanRecurrence();
   if (g_.options_.seed >= kKeptSeeds && ir::MemoryBits(main_) == 16) return PlanGradients();
   const int64_t wanted = r_.Of({1, 2, 2, 2, 3, 3, 4});
   for (int i = 0; i < 12 && static_cast<int64_t>(products_.size()) < wanted; ++i) PlanProduct();

@@ -47,8 +47,8 @@ class ProductLoop {
 
   // An operand of products.
   struct Factor {
-    enum class From { kMatrix, kTurned, kResult, kComputed } from = From::kMatrix;
-    int of = 0;  // number of the matrix, the factor that is turned or computed with, or the product
+    enum class From { kMatrix, kTurned, kResult, kComputed, kCarried } from = From::kMatrix;
+    int of = 0;  // number of the matrix, the factor that is turned or computed with, the product, or the slot
     Elem elem = Elem::kF16;
     int64_t rows = 0, columns = 0;
   };
@@ -65,6 +65,8 @@ class ProductLoop {
     bool inner = false;    // stands in a loop of its own, of two iterations
   };
 
+  static constexpr double kTiny = 2;  // of what is in the matrices
+
   // What the loop carries.
   struct Slot {
     Val init, now;
@@ -76,6 +78,7 @@ class ProductLoop {
   void PlanProduct();
   void PlanAttention();
   void PlanGradients();
+  void PlanRecurrence();
   // `lhs`: the loop mostly goes along its columns, else along its rows.
   int NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invariant, bool lhs);
   int PlanLhs(Elem elem);
@@ -131,6 +134,7 @@ class ProductLoop {
   ir::Builder& b_;
   Elem main_ = Elem::kF16;  // of most factors
   bool attends_ = false;
+  int state_ = -1;      // the slot of a recurrence: what the first product became
   bool tidy_ = false;   // as kernels that were made fast: large tiles through views, little between the products
   bool counts_ = true;  // the loop is a for
   int64_t rounds_ = 0, tiles_ = 1, step_ = 1;

@@ -7,8 +7,6 @@
 namespace tile::fuzz {
 namespace {
 
-constexpr double kTiny = 2;  // of what is in the matrices
-
 using ir::Signedness;
 
 }  // namespace
@@ -282,6 +280,7 @@ Val ProductLoop::FactorNow(int factor) {
       break;
     }
     case Factor::From::kComputed: x = ComputedOf(FactorNow(f.of)); break;
+    case Factor::From::kCarried: x = slots_[static_cast<size_t>(f.of)].now; break;
     case Factor::From::kResult: x = Shrunk(*result_now_[static_cast<size_t>(f.of)], f.elem); break;
   }
   factor_now_[static_cast<size_t>(factor)] = x;
@@ -421,6 +420,7 @@ void ProductLoop::EmitBody() {
     }
   }
   for (size_t i = 0; i < products_.size(); ++i) EmitProduct(i);
+  if (state_ >= 0) slots_[static_cast<size_t>(state_)].now = Shrunk(*result_now_.back(), main_);
   // Sums that change places.
   for (size_t i = 0; i + 1 < slots_.size() && r_.Percent(10); ++i) {
     if (slots_[i].now.v->type() == slots_[i + 1].now.v->type() && !slots_[i].now.v->type().element().is_pointer())

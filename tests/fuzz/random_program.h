@@ -58,6 +58,8 @@ inline constexpr uint64_t kWidenedSeeds = 12000000;
 inline constexpr uint64_t kNormalisedSeeds = 13000000;
 // From this seed on they are loops of products again, most of whose factors are widened: from bytes to 16 bits, from 16 bits to tf32.
 inline constexpr uint64_t kWidenedFactorSeeds = 14000000;
+// From this seed on they are recurrences: each iteration multiplies what the last one's product became.
+inline constexpr uint64_t kRecurrentSeeds = 15000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

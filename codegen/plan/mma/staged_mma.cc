@@ -1,6 +1,7 @@
 #include "codegen/plan/mma/staged_mma.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -10,6 +11,7 @@
 #include "codegen/layout/block_scales.h"
 #include "codegen/plan/tensor_memory.h"
 #include "codegen/target/decisions.h"
+#include "ir/loops.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -25,18 +27,28 @@ const StagedMmaKind* AsStaged(const MmaKind* kind) {
   return kind != nullptr && kind->reads_stages() ? static_cast<const StagedMmaKind*>(kind) : nullptr;
 }
 
+// The values of an iteration, or of those before it, too.
+enum class Within : uint8_t { kIteration, kLoop };
+
 // No product of the block is part of it.
-bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block) {
+bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block, Within within) {
   absl::flat_hash_set<const ir::Value*> seen;
   std::vector<const ir::Value*> open = {&v};
+  const auto add = [&](const ir::Value* part) {
+    if (seen.insert(part).second) open.push_back(part);
+  };
   while (!open.empty()) {
-    const ir::Op* def = open.back()->def();
+    const ir::Value* part = open.back();
     open.pop_back();
+    if (within == Within::kLoop && part->block() == &block) {
+      const std::optional<ir::CarryingLoop> loop = ir::CarryingLoop::Around(part);
+      const int carried = loop && loop->latch() != nullptr ? loop->carried_by(part) : -1;
+      if (carried >= 0) add(loop->next(carried));
+    }
+    const ir::Op* def = part->def();
     if (def == nullptr || def->block() != &block || IsFetch(def)) continue;
     if (IsProduct(*def) || def->num_regions() > 0) return false;
-    for (int i = 0; i < def->num_operands(); ++i) {
-      if (seen.insert(def->operand(i)).second) open.push_back(def->operand(i));
-    }
+    for (int i = 0; i < def->num_operands(); ++i) add(def->operand(i));
   }
   return true;
 }
@@ -66,7 +78,7 @@ bool StoresLhs(const ir::Op& mma) {
   for (const ir::Use* use = mma.operand(0)->uses(); use != nullptr; use = use->next) {
     if (use->owner != &mma && IsProduct(*use->owner)) return true;
   }
-  return !IsInvariant(mma, 0) && IsMadeOfLoads(*mma.operand(0), *mma.block());
+  return !IsInvariant(mma, 0) && IsMadeOfLoads(*mma.operand(0), *mma.block(), Within::kLoop);
 }
 
 bool LhsInMemory(const ir::Op& mma) { return CopyOf(mma, 0) != nullptr || DecisionOf<Decision::kStagesLhs>(mma); }
@@ -214,7 +226,7 @@ bool StoresRhs(const ir::Op& mma) {
   if (copy == nullptr || copy->block() != mma.block() || CopyOf(mma, 1) != nullptr) return false;
   const ir::Type rhs = mma.operand(1)->type();
   return rhs.rank() == 2 && ir::MemoryBits(rhs.elem()) == 16 && !IsInvariant(mma, 1) &&
-         IsMadeOfLoads(*mma.operand(1), *mma.block());
+         IsMadeOfLoads(*mma.operand(1), *mma.block(), Within::kIteration);
 }
 
 StagedTile StoredRhs(ir::Type rhs) {
