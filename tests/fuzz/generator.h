@@ -122,8 +122,9 @@ class Generator {
 
   // The parts of a program (random_program.cc).
   bool Widens() const { return options_.seed >= kWidenedSeeds && options_.seed < kNormalisedSeeds; }
-  bool Recurs() const { return options_.seed >= kRecurrentSeeds; }
-  bool WidensFactors() const { return options_.seed >= kWidenedFactorSeeds && !Recurs(); }
+  bool Stays() const { return options_.seed >= kStayingSeeds; }
+  bool Recurs() const { return options_.seed >= kRecurrentSeeds && !Stays(); }
+  bool WidensFactors() const { return options_.seed >= kWidenedFactorSeeds && options_.seed < kRecurrentSeeds; }
   bool Normalises() const { return options_.seed >= kNormalisedSeeds && options_.seed < kWidenedFactorSeeds; }
   bool MultipliesBehind() const { return options_.seed >= kBehindSeeds && options_.seed < kWidenedSeeds; }
   bool Casts() const { return options_.seed >= kCastSeeds && options_.seed < kBehindSeeds; }
@@ -132,7 +133,7 @@ class Generator {
   bool Carries() const { return options_.seed >= kCarriedSeeds && options_.seed < kScaledSeeds; }
   bool OfLoops() const {
     const bool among_first = options_.seed >= kLoopSeeds && options_.seed < kWidenedSeeds;
-    return WidensFactors() || Recurs() || (among_first && !Carries() && !Repeats());
+    return WidensFactors() || Recurs() || Stays() || (among_first && !Carries() && !Repeats());
   }
   bool OfProducts() const { return options_.seed >= kProductSeeds && options_.seed < kLoopSeeds; }
   void ChooseElements();

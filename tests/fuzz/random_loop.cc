@@ -210,6 +210,23 @@ void ProductLoop::PlanGradients() {
   if (r_.Percent(70)) products_.push_back({weights, stays, Sum::kCarried, zeros(m), Elem::kF32, m, d, n});
 }
 
+// The other way around: scores of what stays and what comes, and sums over what stays of their turned weights. They are of what comes, as
+// updates of memory are; mostly there are also sums over what comes.
+void ProductLoop::PlanGradientsOfComing() {
+  const int64_t m = r_.Of({32, 64, 64, 128}), n = r_.Of({32, 64, 64, 128}), d = r_.Of({16, 32, 64, 64});
+  const int query = NewMatrix(main_, m, d, true, true), key = NewMatrix(main_, n, d, false, false);
+  products_.push_back({query, Turned(key), Sum::kZero, 0, Elem::kF32, m, n, d});
+  const int weights = AddFactor({Factor::From::kResult, 0, main_, m, n}), turned = Turned(weights);
+  const auto zeros = [&](int64_t rows) {
+    return NewSlot({op::Splat(b_, g_.Tile(Elem::kF32, {rows, d}), 0), 0}, BoundOf(Elem::kF32));
+  };
+  const int other = r_.Percent(60) ? NewMatrix(main_, m, d, true, false) : query;
+  products_.push_back({turned, other, Sum::kCarried, zeros(n), Elem::kF32, n, d, m});
+  if (other != query && r_.Percent(50))
+    products_.push_back({turned, query, Sum::kCarried, zeros(n), Elem::kF32, n, d, m});
+  if (r_.Percent(70)) products_.push_back({weights, key, Sum::kCarried, zeros(m), Elem::kF32, m, d, n});
+}
+
 // A state that each iteration multiplies by weights, which mostly stay; mostly a loaded product is added to it.
 void ProductLoop::PlanRecurrence() {
   const int64_t m = r_.Of({16, 64, 64, 128}), n = r_.Of({16, 64, 64, 128}), k = r_.Of({16, 32, 64});
@@ -230,6 +247,7 @@ void ProductLoop::Plan() {
   main_ = g_.factor_elems_[0];
   attends_ = (ir::MemoryBits(main_) == 16 || main_ == Elem::kF8E4M3FN || main_ == Elem::kF8E5M2) && r_.Percent(25);
   if (attends_) return PlanAttention();
+  if (g_.Stays() && ir::MemoryBits(main_) == 16) return PlanGradientsOfComing();
   if (g_.Recurs() && ir::MemoryBits(main_) == 16) return PlanRecurrence();
   if (g_.options_.seed >= kKeptSeeds && ir::MemoryBits(main_) == 16) return PlanGradients();
   const int64_t wanted = r_.Of({1, 2, 2, 2, 3, 3, 4});

@@ -78,6 +78,7 @@ class ProductLoop {
   void PlanProduct();
   void PlanAttention();
   void PlanGradients();
+  void PlanGradientsOfComing();
   void PlanRecurrence();
   // `lhs`: the loop mostly goes along its columns, else along its rows.
   int NewMatrix(Elem elem, int64_t rows, int64_t columns, bool invariant, bool lhs);

@@ -60,6 +60,8 @@ inline constexpr uint64_t kNormalisedSeeds = 13000000;
 inline constexpr uint64_t kWidenedFactorSeeds = 14000000;
 // From this seed on they are recurrences: each iteration multiplies what the last one's product became.
 inline constexpr uint64_t kRecurrentSeeds = 15000000;
+// From this seed on they are loops whose products share what stays: scores of it and what comes, and their turned weights times it.
+inline constexpr uint64_t kStayingSeeds = 16000000;
 
 struct RandomOptions {
   uint64_t seed = 0;

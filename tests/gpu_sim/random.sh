@@ -5,13 +5,14 @@
 # carry large tiles (with --warps=1 they are done in slices), from 8000000 on products with block scales, from 9000000 on anything
 # with repeated addresses, from 12000000 on with rows that were widened, from 13000000 on with large tiles
 # that are divided by maxima of their rows or columns (with --warps=1 they exceed the registers), from 14000000 on loops of products whose factors
-# are widened, from 15000000 on recurrences, others anything (tests/fuzz/random_program.h).
+# are widened, from 15000000 on recurrences, from 16000000 on loops whose products
+# share what stays, others anything (tests/fuzz/random_program.h).
 # Prints a line for each program that fails, the seeds of all that do, and `N programs, N failed, N refused`; a program counts once for each
 # GPU. Programs that fail are written to FOLDER (the current one if none is given). Exit code 1 if one failed.
 # Runs what bazel built or, in a bundle (bundle.sh), what lies beside it.
 set -u
 usage() {
-  sed -n '2,11s/^# //p' "$0" >&2
+  sed -n '2,12s/^# //p' "$0" >&2
   exit 2
 }
 [[ $# -ge 2 && $1 =~ ^[0-9]+$ && $2 =~ ^[0-9]+$ ]] || usage

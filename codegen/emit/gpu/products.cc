@@ -11,9 +11,12 @@ namespace tile::codegen {
 
 void LowerMmaWait(Emitter& e, const ir::Op& op) {
   const gpu::MmaWaitOp wait(op);
-  Registers all;
-  for (const ir::Value* sums : wait.sums()) all.insert(all.end(), e.regs(sums).begin(), e.regs(sums).end());
-  all = WaitForProducts(e, static_cast<int>(wait.pending()), std::move(all));
+  Registers all, words;
+  for (int i = 0; i < op.num_operands(); ++i) {
+    Registers& to = i < op.num_results() ? all : words;
+    to.insert(to.end(), e.regs(op.operand(i)).begin(), e.regs(op.operand(i)).end());
+  }
+  all = WaitForProducts(e, static_cast<int>(wait.pending()), std::move(all), words);
   auto at = all.begin();
   for (int i = 0; i < op.num_results(); ++i) {
     const auto n = static_cast<int64_t>(e.regs(op.operand(i)).size());

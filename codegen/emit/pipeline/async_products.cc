@@ -7,17 +7,20 @@
 
 namespace tile::codegen {
 
-Registers Through(Emitter& e, absl::string_view text, Registers values) {
+Registers Through(Emitter& e, absl::string_view text, Registers values, const Registers& read) {
   auto& b = e.b();
   std::string constraints;
   for (llvm::Value* v : values)
     absl::StrAppend(&constraints, constraints.empty() ? "=" : ",=", v->getType()->isFloatTy() ? "f" : "r");
   for (size_t i = 0; i < values.size(); ++i) absl::StrAppend(&constraints, ",", i);
+  for (size_t i = 0; i < read.size(); ++i) absl::StrAppend(&constraints, constraints.empty() ? "r" : ",r");
   std::vector<llvm::Type*> types;
   for (llvm::Value* v : values) types.push_back(v->getType());
   llvm::Type* result = b.getVoidTy();
   if (!values.empty()) result = types.size() == 1 ? types[0] : llvm::StructType::get(e.context(), types);
-  llvm::Value* out = e.Ptx(result, text, constraints, values, true);
+  Registers inputs = values;
+  inputs.insert(inputs.end(), read.begin(), read.end());
+  llvm::Value* out = e.Ptx(result, text, constraints, inputs, true);
   llvm::cast<llvm::CallInst>(out)->setConvergent();
   if (values.size() == 1) return {out};
   for (size_t i = 0; i < values.size(); ++i) values[i] = b.CreateExtractValue(out, static_cast<unsigned>(i));
@@ -32,8 +35,8 @@ Registers InRegistersOfTheirOwn(Emitter& e, Registers sums) {
   return sums;
 }
 
-Registers WaitForProducts(Emitter& e, int pending, Registers acc) {
-  return Through(e, absl::StrCat("wgmma.wait_group.sync.aligned ", pending, ";"), std::move(acc));
+Registers WaitForProducts(Emitter& e, int pending, Registers acc, const Registers& words) {
+  return Through(e, absl::StrCat("wgmma.wait_group.sync.aligned ", pending, ";"), std::move(acc), words);
 }
 
 }  // namespace tile::codegen

@@ -318,9 +318,13 @@ class Rules {
     if (wait.pending() < 0 || wait.pending() > products_)
       Fail(wait.op(), FaultKind::kSums,
            absl::StrCat("lets ", wait.pending(), " products run, and there are ", products_));
-    for (int i = 0; i < wait.op().num_operands(); ++i) {
-      if (i >= wait.op().num_results() || wait.op().operand(i)->type() != wait.op().result(i)->type())
-        return Fail(wait.op(), FaultKind::kOperand, "gives other tiles than its sums");
+    const Op& op = wait.op();
+    for (int i = 0; i < std::max(op.num_operands(), op.num_results()); ++i) {
+      const bool is_sum = i < op.num_results();
+      if (is_sum && (i >= op.num_operands() || op.operand(i)->type() != op.result(i)->type()))
+        return Fail(op, FaultKind::kOperand, "gives other tiles than its sums");
+      if (!is_sum && (op.operand(i)->type().elem() != ir::Elem::kI32 || op.operand(i)->type().rank() != 1))
+        return Fail(op, FaultKind::kOperand, "keeps what are no words of a left operand");
     }
   }
 

@@ -124,11 +124,13 @@ Value* CopyRole::Operand(Builder& b, const Op& mma, int i) {
   return b.Create(GetGpuOp(GpuOpcode::kHeldWords), {{stored}, {it->second.words}}, {type})->result(0);
 }
 
-Values CopyRole::AwaitProducts(Builder& b, int64_t pending, const Values& sums) {
+Values CopyRole::AwaitProducts(Builder& b, int64_t pending, const Values& sums, const Values& words) {
   std::vector<ir::Type> types;
   for (const Value* v : sums) types.push_back(v->type());
+  Values operands = sums;
+  operands.insert(operands.end(), words.begin(), words.end());
   const Op* wait =
-      b.Create(GetGpuOp(GpuOpcode::kMmaWait), {sums}, types, {{"pending", Attr::Int(AttrKind::kInt, pending)}});
+      b.Create(GetGpuOp(GpuOpcode::kMmaWait), {operands}, types, {{"pending", Attr::Int(AttrKind::kInt, pending)}});
   Values ended;
   for (int i = 0; i < wait->num_results(); ++i) ended.push_back(wait->result(i));
   return ended;
@@ -296,9 +298,12 @@ void CopyRole::AwaitDeferred(Builder& b, const Op* user) {
     Await(b, of_frame().full, frame_->next.stage, frame_->next.phase);
     b.Create(ir::Opcode::kYield, {{}}, {});
   }
-  Values sums;
-  for (const Deferred& d : frame_->deferred) sums.push_back(Of(const_cast<Value*>(d.sums)));
-  const Values ended = AwaitProducts(b, 0, sums);
+  Values sums, words;
+  for (const Deferred& d : frame_->deferred) {
+    sums.push_back(Of(const_cast<Value*>(d.sums)));
+    words.push_back(d.held);
+  }
+  const Values ended = AwaitProducts(b, 0, sums, words);
   for (size_t i = 0; i < ended.size(); ++i) Set(frame_->deferred[i].sums, ended[i]);
   ReleaseLate(b, frame_->any);
   frame_->keeps_others = ReadsBehind(user);

@@ -219,7 +219,9 @@ class CopyRole : public RoleCopy {
   ir::Value* InStage(ir::Builder& b, const ir::Value* operand, ir::Value* stage, const RingPosition& widened);
   bool ReadsWide(const ir::Op& mma) const;
   ir::Value* Operand(ir::Builder& b, const ir::Op& mma, int i);
-  ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums);
+  // `words`: of left operands that these products read from registers.
+  ir::ops::Values AwaitProducts(ir::Builder& b, int64_t pending, const ir::ops::Values& sums,
+                                const ir::ops::Values& words = {});
   // The sums of a product that has ended, as a branch passes them on.
   ir::Value* Ended(ir::Builder& b, const ir::Op& mma, ir::Value* sums);
   void Multiply(ir::Builder& b, const ir::Op& mma);
