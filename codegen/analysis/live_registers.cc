@@ -37,6 +37,20 @@ bool TakesRegisters(const Op* op) {
   return RuleOf(*op).registers == RegisterRule::kOwn && !IsModifier(*op) && !Repeats(op);
 }
 
+// A store through pointers, or an update whose old values nobody reads.
+bool IsStoreOrUpdate(const Op& op) {
+  return ir::StorePtrOp::Is(&op) || (ir::AtomicRmwOp::Is(&op) && !op.result(0)->has_uses());
+}
+
+const Value* StoredBy(const Op& op) {
+  return ir::StorePtrOp::Is(&op) ? ir::StorePtrOp(op).value() : ir::AtomicRmwOp(op).arg();
+}
+
+const Value* MaskOf(const Op& access) {
+  if (ir::LoadPtrOp::Is(&access)) return ir::LoadPtrOp(access).mask();
+  return ir::StorePtrOp::Is(&access) ? ir::StorePtrOp(access).mask() : ir::AtomicRmwOp(access).mask();
+}
+
 // The result is made of the operand's registers, or of as many.
 bool TakesSource(const Op* op) {
   return RuleOf(*op).registers == RegisterRule::kSource || IsModifier(*op) || Repeats(op);
@@ -237,7 +251,7 @@ int TileRegisters::Together(const Op& access) {
     const auto copy = DecisionOf<Decision::kCopies>(access);
     return together_[&access] = copy ? std::max<int>(1, 8 * static_cast<int>((*copy)[1]) / bits) : 1;
   }
-  const Value* mask = ir::LoadPtrOp::Is(&access) ? ir::LoadPtrOp(access).mask() : ir::StorePtrOp(access).mask();
+  const Value* mask = MaskOf(access);
   uint64_t most = 1;
   for (int d = 0; bits >= 8 && d < pointers->type().rank(); ++d) {
     const Facts::Line line = facts_.LineOf(pointers, d);
@@ -260,8 +274,8 @@ int TileRegisters::Neighbours(const Value* v) {
   for (const ir::Use* use = v->uses(); addresses && use != nullptr; use = use->next) {
     const Op& user = *use->owner;
     int one = 1;
-    if (ir::LoadPtrOp::Is(&user) || ir::StorePtrOp::Is(&user)) {
-      const bool is_value = ir::StorePtrOp::Is(&user) && ir::StorePtrOp(user).value() == v;
+    if (ir::LoadPtrOp::Is(&user) || IsStoreOrUpdate(user)) {
+      const bool is_value = IsStoreOrUpdate(user) && StoredBy(user) == v;
       const bool is_padding = ir::LoadPtrOp::Is(&user) && ir::LoadPtrOp(user).padding_value() == v;
       if (!is_value && !is_padding) one = Together(user);
     } else if (user.info()->has(ir::kElementwise) || TakesSource(&user)) {
@@ -296,7 +310,7 @@ bool TileRegisters::ServesStore(const Value* v) {
   bool serves = true;
   for (const ir::Use* use = v->uses(); use != nullptr; use = use->next) {
     const Op& user = *use->owner;
-    const bool stores = ir::StorePtrOp::Is(&user) && ir::StorePtrOp(user).value() != v;
+    const bool stores = IsStoreOrUpdate(user) && StoredBy(user) != v;
     const bool follows = user.num_results() == 1 && (user.info()->has(ir::kElementwise) || TakesSource(&user));
     serves = serves && user.block() == def->block() && (stores || (follows && ServesStore(user.result(0))));
   }

@@ -27,7 +27,7 @@ LiveRegisters MostLiveRegisters(const ir::Function& function);
 // there: `elsewhere` tells which. Masks take none either: what compares an element and what selects by it follow each other in the machine code.
 LiveRegisters MostLiveRegisters(const ir::Function& function,
                                 absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
-// Without tiles that only say where a store goes, or which of its elements (TileRegisters::ServesStore).
+// Without tiles that only say where a store or an update goes, or which of its elements (TileRegisters::ServesStore).
 LiveRegisters MostLiveBesideStores(const ir::Function& function);
 // Without tiles that only say where memory is accessed, or which elements: of those a thread often needs one address, from which the others
 // are constants away, and predicates. And without those that one operation uses up, before threads exchange anything: they are computed one element
@@ -57,7 +57,8 @@ class TileRegisters {
   int64_t Of(const ir::Value* v);
   // The tile is no data: from it follow only addresses, and masks and conditions.
   bool OnlySays(const ir::Value* v);
-  // It says where a store goes, or which of its elements, and is computed in front of it: element by element, as they are stored.
+  // It says where a store goes, or an update whose old values nobody reads, or which of its elements. It is computed in front of that: element by
+  // element, as they are stored.
   bool ServesStore(const ir::Value* v);
 
  private:

@@ -102,7 +102,7 @@ TEST(LiveRegisters, WhatLiesElsewhereForALoopLiesThereForTheNextOneToo) {
   EXPECT_EQ(MostLiveRegisters(k, from_outside).words, 128);
 }
 
-// Addresses and masks of a store are computed element by element as it stores; those of a load, or that another block uses, are there at once.
+// Addresses and masks of a store, or of an update whose old values nobody reads, are computed element by element as it stores; those of a load, or that another block uses, are there at once.
 TEST(LiveRegisters, WhatOnlySaysWhereAStoreGoes) {
   const std::string addresses =
       "  %i = iota : tile<64xi32>\n  %n1 = reshape %n : tile<i32> -> tile<1xi32>\n  %ns = broadcast %n1 : tile<1xi32> -> tile<64xi32>\n"
@@ -119,6 +119,10 @@ TEST(LiveRegisters, WhatOnlySaysWhereAStoreGoes) {
   };
   const std::string store = "  store_ptr_tko weak %q, %a, %m : tile<64xptr<f32>>, tile<64xf32>, tile<64xi1> -> token\n";
   EXPECT_EQ(words(store), 64);
+  const std::string update =
+      "  %o, %u = atomic_rmw_tko relaxed device %q, addf, %a, %m : tile<64xptr<f32>>, tile<64xf32>, tile<64xi1> -> tile<64xf32>, token\n";
+  EXPECT_EQ(words(update), 64);
+  EXPECT_GT(words(absl::StrCat(update, "  print_tko \"%o\", %o : tile<64xf32> -> token\n")), 64);
   const std::string flag =
       "  %zero = constant <i32: 0> : tile<i32>\n  %is = cmpi less_than %n, %zero, signed : tile<i32> -> tile<i1>\n";
   EXPECT_GT(words(absl::StrCat(flag, "  if %is {\n  ", store, "  }\n")), 64);

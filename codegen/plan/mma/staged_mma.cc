@@ -53,17 +53,6 @@ bool IsMadeOfLoads(const ir::Value& v, const ir::Block& block, Within within) {
   return true;
 }
 
-// A copy_ahead of the loop brings operands of products, not only what others read.
-bool BringsOperands(const ir::Op& loop) {
-  const ir::Op* copy = CopyIn(loop);
-  for (int i = 0; copy != nullptr && i < copy->num_results(); ++i) {
-    for (const ir::Use* use = copy->result(i)->uses(); use != nullptr; use = use->next) {
-      if (IsProduct(*use->owner)) return true;
-    }
-  }
-  return false;
-}
-
 // Its sums have fewer bits than the instruction's, and are rounded when it has ended. So it can't run on.
 bool ConvertsSums(const ir::Op& mma) { return ir::MemoryBits(mma.result(0)->type().elem()) < 32; }
 
@@ -242,9 +231,9 @@ bool MayStoreOperands(const ir::Op& mma) {
     const ir::Type type = mma.operand(i)->type();
     if (type.rank() != 2 || ir::MemoryBits(type.elem()) != 16) return false;
   }
-  if (ShapeOfMma(mma).k < kLeastStoredK) return false;
+  if (ShapeOfMma(mma).k < kLeastStoredK || CopyOf(mma, 0) != nullptr || CopyOf(mma, 1) != nullptr) return false;
   for (const ir::Op* loop = mma.parent(); loop != nullptr; loop = loop->parent()) {
-    if (ir::ForOp::Is(loop) && (FetchIn(*loop) != nullptr || BringsOperands(*loop))) return false;
+    if (ir::ForOp::Is(loop) && FetchIn(*loop) != nullptr) return false;
   }
   return true;
 }

@@ -113,8 +113,8 @@ bool StoresRhs(const ir::Op& mma);
 // How it lies there: in rows, as the left operand would.
 StagedTile StoredRhs(ir::Type rhs);
 // Threads may store the operands of the product where it stands, for an instruction that reads shared memory. The operands have 16 bits, and K is at
-// least 32. Neither the product nor another one in a loop around it takes what is brought ahead. Products outside of loops are such products, and
-// products whose loop makes both operands.
+// least 32. No copy_ahead brings either of them, and there is no fetch_ahead in a loop around it. Products outside of loops are such products, and
+// products whose loop makes both operands or does not change them.
 bool MayStoreOperands(const ir::Op& mma);
 // There is a plan for such a product: the right operand comes from shared memory, the left one, too, unless it follows from other products.
 std::optional<StagedMmaPlan> PlanStored(const Target& target, int num_warps, const ir::Op& mma);
