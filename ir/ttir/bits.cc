@@ -86,6 +86,21 @@ Value* Average(Builder& b, Value* x, Value* y, Signedness s, bool up) {
   return up ? ops::Subi(b, ops::Ori(b, x, y), half) : ops::Addi(b, ops::Andi(b, x, y), half);
 }
 
+// By halves: where the lower one has no more than n set bits, it is skipped.
+Value* NthSetBit(Builder& b, Value* x, Value* n) {
+  const auto is_below = [&](Value* y) { return ops::CmpI(b, ComparisonPredicate::kLessThan, n, y, kU); };
+  Value* exists = is_below(PopCount(b, x));
+  Value *at = Number(b, x, 0), *rest = x;
+  for (int half = 16; half > 0; half /= 2) {
+    Value* count = PopCount(b, ops::Andi(b, rest, Number(b, x, (int64_t{1} << half) - 1)));
+    Value* in_lower = is_below(count);
+    n = ops::Select(b, in_lower, n, ops::Subi(b, n, count));
+    at = ops::Select(b, in_lower, at, ops::Addi(b, at, Number(b, x, half)));
+    rest = ops::Select(b, in_lower, rest, Right(b, rest, half));
+  }
+  return ops::Select(b, exists, at, Number(b, x, -1));
+}
+
 Value* Low24(Builder& b, Value* x, Signedness s) { return Right(b, Left(b, x, 8), 8, s); }
 
 Value* PermuteBytes(Builder& b, Value* x, Value* y, Value* selector, bool with_sign) {

@@ -21,6 +21,8 @@ Value* MultiplyHigh(Builder& b, Value* x, Value* y);  // of signed integers
 Value* Distance(Builder& b, Value* x, Value* y, Signedness s);
 // (x + y) / 2 without overflow, rounded down or up.
 Value* Average(Builder& b, Value* x, Value* y, Signedness s, bool up);
+// The position of set bit n, counted from 0 and from the lowest one; -1: there are not so many. Of i32.
+Value* NthSetBit(Builder& b, Value* x, Value* n);
 // The low 24 bits of each, as signed or unsigned numbers.
 Value* Low24(Builder& b, Value* x, Signedness s);
 

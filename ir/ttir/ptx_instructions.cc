@@ -5,6 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ir/ttir/bits.h"
@@ -89,12 +92,16 @@ Value* MakeLg2(W w) { return ops::Log2(w.b, PtxFlushed(w, w.x[0])); }
 Value* MakeSin(W w) { return ops::Sin(w.b, PtxFlushed(w, w.x[0])); }
 Value* MakeCos(W w) { return ops::Cos(w.b, PtxFlushed(w, w.x[0])); }
 Value* MakeTanh(W w) { return ops::Tanh(w.b, w.x[0], w.type.elem == Elem::kF32 ? Rounding::kApprox : Rounding::kFull); }
+Value* BitsOf(W w, Value* v) { return ops::Bitcast(w.b, w.TileOf(PtxIntOf(w.type.bits)), v); }
+// As an integer.
+Value* SignOf(W w, Value* v) {
+  Value* bits = BitsOf(w, v);
+  Value* one = ops::Integer(w.b, bits->type(), 1);
+  return ops::Andi(w.b, bits, ops::Shli(w.b, one, ops::Integer(w.b, bits->type(), w.type.bits - 1)));
+}
 Value* MakeCopysign(W w) {  // of the second operand the magnitude, of the first one the sign
-  const Type word = w.TileOf(PtxIntOf(w.type.bits));
-  Value* top = ops::Integer(
-      w.b, word, w.type.bits == 64 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min());
-  Value* sign = ops::Andi(w.b, ops::Bitcast(w.b, word, w.x[0]), top);
-  return ops::Bitcast(w.b, w.x[0]->type(), ops::Ori(w.b, sign, ops::Bitcast(w.b, word, ops::Absf(w.b, w.x[1]))));
+  Value* magnitude = BitsOf(w, ops::Absf(w.b, w.x[1]));
+  return ops::Bitcast(w.b, w.x[0]->type(), ops::Ori(w.b, SignOf(w, w.x[0]), magnitude));
 }
 
 // --- integers ---------------------------------------------------------------------------------------------------------
@@ -108,7 +115,10 @@ Value* SatInt(W w, Value* wide) {
 }
 
 Value* HighOf(W w, Value* x, Value* y) {
-  if (w.type.bits < 32) return nullptr;
+  if (w.type.bits < 32) {
+    Value* product = ops::Muli(w.b, w.Wide(x), w.Wide(y));
+    return ops::Trunci(w.b, x->type(), ops::Shri(w.b, product, ops::Integer(w.b, product->type(), w.type.bits), kU));
+  }
   return w.type.kind == 'u' ? ops::Mulhii(w.b, x, y) : MultiplyHigh(w.b, x, y);
 }
 Value* Multiplied(W w) {
@@ -122,12 +132,22 @@ Value* MakeMul(W w) {
 Value* MakeMad(W w) {
   if (w.is_float()) return MakeFma(w);
   Value* product = Multiplied(w);
-  return product == nullptr || product->type() != w.x[2]->type() ? nullptr : ops::Addi(w.b, product, w.x[2]);
+  if (product == nullptr || product->type() != w.x[2]->type()) return nullptr;
+  if (!w.has("sat")) return ops::Addi(w.b, product, w.x[2]);
+  if (!w.has("hi") || w.type.bits != 32) return nullptr;
+  return SatInt(w, ops::Addi(w.b, w.Wide(product), w.Wide(w.x[2])));
 }
+// .hi: the upper 32 of the 48 bits.
 Value* Make24(W w, Value* plus) {
-  if (w.type.bits != 32 || !w.has("lo")) return nullptr;
-  Value* product = ops::Muli(w.b, Low24(w.b, w.x[0], w.sign()), Low24(w.b, w.x[1], w.sign()));
-  return plus == nullptr ? product : ops::Addi(w.b, product, plus);
+  if (w.type.bits != 32 || w.has("lo") == w.has("hi") || (w.has("sat") && !w.has("hi"))) return nullptr;
+  Value *x = Low24(w.b, w.x[0], w.sign()), *y = Low24(w.b, w.x[1], w.sign());
+  Value* product = ops::Muli(w.b, x, y);
+  if (w.has("hi")) {
+    Value* wide = ops::Muli(w.b, w.Wide(x), w.Wide(y));
+    product = ops::Trunci(w.b, x->type(), ops::Shri(w.b, wide, ops::Integer(w.b, wide->type(), 16), kU));
+  }
+  if (plus == nullptr) return product;
+  return w.has("sat") ? SatInt(w, ops::Addi(w.b, w.Wide(product), w.Wide(plus))) : ops::Addi(w.b, product, plus);
 }
 Value* MakeMul24(W w) { return Make24(w, nullptr); }
 Value* MakeMad24(W w) { return Make24(w, w.x[2]); }
@@ -136,13 +156,25 @@ Value* IntRelu(W w, Value* v) {
   if (!w.has("relu")) return v;
   return w.type.kind == 's' ? ops::Maxi(w.b, v, w.Int(0), kS) : nullptr;
 }
-Value* MakeMax(W w) {
-  if (w.is_float()) return w.has("relu") ? nullptr : ops::Maxf(w.b, w.x[0], w.x[1], w.has("NaN"), w.ftz());
-  return IntRelu(w, ops::Maxi(w.b, w.x[0], w.x[1], w.sign()));
+Value* Extreme(W w, Value* x, Value* y) {
+  const bool max = w.words[0] == "max", nan = w.has("NaN");
+  if (!w.is_float()) return max ? ops::Maxi(w.b, x, y, w.sign()) : ops::Mini(w.b, x, y, w.sign());
+  return max ? ops::Maxf(w.b, x, y, nan, w.ftz()) : ops::Minf(w.b, x, y, nan, w.ftz());
 }
-Value* MakeMin(W w) {
-  if (w.is_float()) return w.has("relu") ? nullptr : ops::Minf(w.b, w.x[0], w.x[1], w.has("NaN"), w.ftz());
-  return IntRelu(w, ops::Mini(w.b, w.x[0], w.x[1], w.sign()));
+// .xorsign.abs: of the magnitudes, with the sign that the product would have; NaN stays.
+Value* MakeExtreme(W w) {
+  if (w.is_float() && w.has("relu")) return nullptr;
+  if (w.has("xorsign") != w.has("abs") || (w.has("abs") && (!w.is_float() || w.type.bits == 64))) return nullptr;
+  if (!w.has("abs")) return IntRelu(w, Extreme(w, w.x[0], w.x[1]));
+  Value* v = Extreme(w, ops::Absf(w.b, w.x[0]), ops::Absf(w.b, w.x[1]));
+  Value* is_nan = ops::CmpF(w.b, ComparisonPredicate::kNotEqual, v, v, ComparisonOrdering::kUnordered);
+  Value* sign = ops::Xori(w.b, SignOf(w, w.x[0]), SignOf(w, w.x[1]));
+  return ops::Select(w.b, is_nan, v, ops::Bitcast(w.b, v->type(), ops::Ori(w.b, BitsOf(w, v), sign)));
+}
+Value* MakeExtreme3(W w) {
+  if (w.type.elem != Elem::kF32) return nullptr;
+  const auto operand = [&](size_t k) { return w.has("abs") ? ops::Absf(w.b, w.x[k]) : w.x[k]; };
+  return Extreme(w, Extreme(w, operand(0), operand(1)), operand(2));
 }
 // By zero the GPU gives some number: it is a division by one here.
 Value* MakeIntDiv(W w) {
@@ -155,8 +187,9 @@ Value* MakeIntDiv(W w) {
   if (rem) return ops::Remi(w.b, w.x[0], by, kS);
   return ops::Select(w.b, is(-1), ops::Subi(w.b, w.Int(0), w.x[0]), ops::Divi(w.b, w.x[0], by, kS));
 }
-Value* MakeNeg(W w) { return w.is_float() ? ops::Negf(w.b, PtxFlushed(w, w.x[0])) : ops::Subi(w.b, w.Int(0), w.x[0]); }
-Value* MakeAbs(W w) { return w.is_float() ? ops::Absf(w.b, PtxFlushed(w, w.x[0])) : ops::Absi(w.b, w.x[0]); }
+Value* FlushedF32(W w, Value* v) { return w.ftz() ? PtxFlushed(w, v) : v; }
+Value* MakeNeg(W w) { return w.is_float() ? ops::Negf(w.b, FlushedF32(w, w.x[0])) : ops::Subi(w.b, w.Int(0), w.x[0]); }
+Value* MakeAbs(W w) { return w.is_float() ? ops::Absf(w.b, FlushedF32(w, w.x[0])) : ops::Absi(w.b, w.x[0]); }
 Value* MakeAnd(W w) { return ops::Andi(w.b, w.x[0], w.x[1]); }
 Value* MakeOr(W w) { return ops::Ori(w.b, w.x[0], w.x[1]); }
 Value* MakeXor(W w) { return ops::Xori(w.b, w.x[0], w.x[1]); }
@@ -224,6 +257,45 @@ Value* MakeBfi(W w) {
   return ops::Ori(w.b, kept, ops::Andi(w.b, ops::Shli(w.b, w.x[0], from), mask));
 }
 
+// `width` ones from a position on, to the top at most: .clamp; .wrap takes both modulo 32.
+Value* MakeBmsk(W w) {
+  if (w.type.bits != 32 || w.has("wrap") == w.has("clamp")) return nullptr;
+  Value *from = w.x[0], *width = w.x[1];
+  if (w.has("wrap")) {
+    from = ops::Andi(w.b, from, w.Int(31));
+    width = ops::Andi(w.b, width, w.Int(31));
+  }
+  return ops::Shli(w.b, LowMask(w, width), from);
+}
+// The low bits as a number, whose sign .s32 extends: none is 0; 32 and more are all with .clamp, taken modulo 32 with .wrap.
+Value* MakeSzext(W w) {
+  if (w.type.bits != 32 || w.has("wrap") == w.has("clamp")) return nullptr;
+  Value* n = w.has("wrap") ? ops::Andi(w.b, w.x[1], w.Int(31)) : ops::Mini(w.b, w.x[1], w.Int(32), kU);
+  Value* places = ops::Subi(w.b, w.Int(32), n);
+  return ops::Shri(w.b, ops::Shli(w.b, w.x[0], places), places, w.sign());
+}
+// The position of the n-th set bit from a position on: upwards, downwards if n is negative, there if it is 0. -1 is none, as of
+// a position above 31.
+Value* MakeFns(W w) {
+  if (w.type.bits != 32 || w.words.size() != 2) return nullptr;
+  Value *x = w.x[0], *base = w.x[1], *n = w.x[2];
+  const auto less = [&](Value* y, Value* z, Signedness s) {
+    return ops::CmpI(w.b, ComparisonPredicate::kLessThan, y, z, s);
+  };
+  Value* down = less(n, w.Int(0), kS);
+  Value* here = ops::CmpI(w.b, ComparisonPredicate::kEqual, n, w.Int(0), kU);
+  Value* at_and_above = ops::Shli(w.b, w.Int(-1), base);
+  Value* at = ops::Shli(w.b, w.Int(1), base);
+  Value* at_and_below = ops::Ori(w.b, ops::Xori(w.b, at_and_above, w.Int(-1)), at);
+  Value* upwards = ops::Andi(w.b, x, ops::Select(w.b, here, at, at_and_above));
+  Value* bits = ops::Select(w.b, down, ReverseBits(w.b, ops::Andi(w.b, x, at_and_below)), upwards);
+  Value* count = ops::Select(w.b, down, ops::Subi(w.b, w.Int(0), n), n);
+  Value* before = ops::Select(w.b, here, w.Int(0), ops::Subi(w.b, count, w.Int(1)));
+  Value* found = NthSetBit(w.b, bits, before);
+  Value* none = ops::Ori(w.b, less(found, w.Int(0), kS), less(w.Int(31), base, kU));
+  return ops::Select(w.b, none, w.Int(-1), ops::Select(w.b, down, ops::Subi(w.b, w.Int(31), found), found));
+}
+
 // The sum of the products of four bytes, and the third operand: dp4a.s32.u32, where each type says how bytes are meant.
 Value* MakeDp4a(W w) {
   if (w.words.size() != 3 || w.type.bits != 32) return nullptr;
@@ -270,6 +342,7 @@ constexpr Instruction kInstructions[] = {
     {"bfe", 3, "su", "", MakeBfe},
     {"bfi", 4, "b", "", MakeBfi},
     {"bfind", 1, "su", "shiftamt", MakeBfind},
+    {"bmsk", 2, "b", "clamp wrap", MakeBmsk},
     {"brev", 1, "b", "", MakeBrev},
     {"clz", 1, "b", "", MakeClz},
     {"cnot", 1, "b", "", MakeCnot},
@@ -280,13 +353,16 @@ constexpr Instruction kInstructions[] = {
     {"dp4a", 3, "su", "s32 u32", MakeDp4a},
     {"ex2", 1, "f", "approx ftz", MakeEx2},
     {"fma", 3, "f", "rn rz rm rp ftz sat relu", MakeFma},
+    {"fns", 3, "b", "", MakeFns},
     {"lg2", 1, "f", "approx ftz", MakeLg2},
     {"mad", 3, "fsu", "lo hi wide rn rz rm rp ftz sat", MakeMad},
-    {"mad24", 3, "su", "lo", MakeMad24},
-    {"max", 2, "fsu", "ftz NaN relu", MakeMax},
-    {"min", 2, "fsu", "ftz NaN relu", MakeMin},
+    {"mad24", 3, "su", "lo hi sat", MakeMad24},
+    {"max", 2, "fsu", "ftz NaN relu xorsign abs", MakeExtreme},
+    {"max", 3, "f", "ftz NaN abs", MakeExtreme3},
+    {"min", 2, "fsu", "ftz NaN relu xorsign abs", MakeExtreme},
+    {"min", 3, "f", "ftz NaN abs", MakeExtreme3},
     {"mul", 2, "fsu", "lo hi wide rn rz rm rp ftz sat", MakeMul},
-    {"mul24", 2, "su", "lo", MakeMul24},
+    {"mul24", 2, "su", "lo hi", MakeMul24},
     {"neg", 1, "fs", "ftz", MakeNeg},
     {"not", 1, "bp", "", MakeNot},
     {"or", 2, "bp", "", MakeOr},
@@ -301,6 +377,7 @@ constexpr Instruction kInstructions[] = {
     {"sin", 1, "f", "approx ftz", MakeSin},
     {"sqrt", 1, "f", "approx rn rz rm rp ftz", MakeSqrt},
     {"sub", 2, "fsu", "rn rz rm rp ftz sat", MakeSub},
+    {"szext", 2, "su", "clamp wrap", MakeSzext},
     {"tanh", 1, "f", "approx", MakeTanh},
     {"xor", 2, "bp", "", MakeXor},
 };
@@ -313,25 +390,49 @@ bool OnlyWords(const PtxWork& w, absl::string_view known) {
   return true;
 }
 
-}  // namespace
-
-Value* MakePtx(const PtxWork& w) {
+Value* MakeFromTable(W w) {
   for (const Instruction& i : kInstructions) {
     if (w.words[0] != i.name) continue;
     const bool fits = w.x.size() == i.operands && absl::StrContains(i.kinds, absl::string_view(&w.type.kind, 1)) &&
                       OnlyWords(w, i.words) && !(w.has("sat") && !w.is_float() && w.type.kind != 's');
-    return fits ? i.make(w) : nullptr;
+    if (fits) return i.make(w);
   }
   return nullptr;
 }
 
+}  // namespace
+
+Value* MakePtx(const PtxWork& w) {
+  // Operations have a flag for .ftz of f32 only.
+  if (!w.is_float() || w.type.bits != 16 || !w.has("ftz")) return MakeFromTable(w);
+  PtxWork flushed = w;
+  for (Value*& v : flushed.x) v = PtxFlushed(w, v);
+  Value* result = MakeFromTable(flushed);
+  return result == nullptr ? nullptr : PtxFlushed(w, result);
+}
+
+std::string PtxForms(absl::string_view name) {
+  std::string out;
+  for (const Instruction& i : kInstructions) {
+    if (name != i.name) continue;
+    std::vector<std::string> types;
+    const std::pair<char, absl::string_view> kinds[] = {
+        {'f', "floats"}, {'s', "signed integers"}, {'u', "unsigned integers"}, {'b', "bits"}, {'p', "predicates"}};
+    for (const auto& [kind, text] : kinds) {
+      if (absl::StrContains(i.kinds, absl::string_view(&kind, 1))) types.emplace_back(text);
+    }
+    absl::StrAppend(&out, out.empty() ? "" : "; ", name, " takes ", i.operands,
+                    i.operands == 1 ? " operand, " : " operands, ", absl::StrJoin(types, " or "));
+    if (!i.words.empty()) absl::StrAppend(&out, ", with .", absl::StrReplaceAll(i.words, {{" ", " ."}}));
+  }
+  return out;
+}
+
 Value* PtxFlushed(const PtxWork& w, Value* v) {
-  if (!w.ftz()) return v;
-  Value* small =
-      ops::CmpF(w.b, ComparisonPredicate::kLessThan, ops::Absf(w.b, v), ops::Splat(w.b, v->type(), 0x1p-126));
-  Value* sign = ops::Andi(w.b, ops::Bitcast(w.b, w.TileOf(Elem::kI32), v),
-                          ops::Integer(w.b, w.TileOf(Elem::kI32), std::numeric_limits<int32_t>::min()));
-  return ops::Select(w.b, small, ops::Bitcast(w.b, v->type(), sign), v);
+  if (!w.has("ftz") || w.type.elem == Elem::kF64) return v;
+  const double least = w.type.elem == Elem::kF16 ? 0x1p-14 : 0x1p-126;
+  Value* small = ops::CmpF(w.b, ComparisonPredicate::kLessThan, ops::Absf(w.b, v), ops::Splat(w.b, v->type(), least));
+  return ops::Select(w.b, small, ops::Bitcast(w.b, v->type(), SignOf(w, v)), v);
 }
 
 // As sums of products.

@@ -56,7 +56,19 @@ struct PtxWork {
 // Any but mov, setp, set, selp, slct, lop3, prmt and cvt. A pair is given as one of its halves.
 Value* MakePtx(const PtxWork& w);
 
-// An operand of an instruction with .ftz that is of f32: subnormal numbers are zero.
+// add.cc, addc, sub.cc, subc, mad.cc, madc of integers: those that set the carry or add it.
+bool HasPtxCarry(const std::vector<std::string>& words);
+struct PtxSum {
+  Value* value = nullptr;  // null: not with these words, types or operands
+  Value* carry = nullptr;  // of i1; of a difference, the borrow. Null: it is not set
+};
+// `carry` is what the instruction before has set; null if none has.
+PtxSum MakePtxCarry(const PtxWork& w, Value* carry);
+
+// What it may be: "min takes 2 operands, floats or …, with .ftz .NaN; min takes 3 …". Empty: no instruction of the table.
+std::string PtxForms(absl::string_view name);
+
+// An operand of an instruction with .ftz: subnormal numbers are zero.
 Value* PtxFlushed(const PtxWork& w, Value* v);
 
 // The function of three bits that the table says.

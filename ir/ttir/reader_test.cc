@@ -556,8 +556,11 @@ TEST(TtirErrors, SayWhatIsWrong) {
        "has the instruction add.s32 $0, $9, $1"},
       {"    %a = tt.elementwise_inline_asm \"lop3.b32 $0, $1, $1, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "has the instruction lop3.b32 $0, $1, $1, $1, $1"},
-      {"    %a = tt.elementwise_inline_asm \"add.cc.u32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
-       "has the instruction add.cc.u32 $0, $1, $1"},
+      {"    %a = tt.elementwise_inline_asm \"addc.u32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction addc.u32 $0, $1, $1"},
+      {"    %a = tt.elementwise_inline_asm \"min.foo.s32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "fix: min takes 2 operands, floats or signed integers or unsigned integers, with .ftz .NaN .relu .xorsign .abs; "
+       "min takes 3 operands, floats, with .ftz .NaN .abs"},
       {"    %a = tt.elementwise_inline_asm \"prmt.b32.rc8 $0, $1, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "has the instruction prmt.b32.rc8 $0, $1, $1, $1"},
       {"    %a = tt.elementwise_inline_asm \"cvt.rn.e4m3x2.f32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",

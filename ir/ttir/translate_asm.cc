@@ -96,6 +96,7 @@ class Assembly {
   Value* Apply(const PtxLine& line, const PtxType& t);
   Value* ApplyTable(const PtxLine& line, const PtxType& t);
   Value* Choose(const PtxLine& line, const PtxType& t);
+  bool Carry(const PtxLine& line, const PtxType& t);
   bool Compare(const PtxLine& line, const PtxType& t);
   Value* Set(const PtxLine& line);
   Value* Packed(const PtxLine& line);
@@ -371,6 +372,19 @@ Value* Assembly::Packed(const PtxLine& line) {
   return Pair(both, Low(x[2], 16));
 }
 
+// add.cc.u32 d, a, b; addc.u32 d, a, b: the sum that the carry of the one before is added to.
+bool Assembly::Carry(const PtxLine& line, const PtxType& t) {
+  const std::string carry = " carry";  // no text has this name
+  std::vector<Value*> x;
+  for (size_t i = 1; i < line.operands.size(); ++i) {
+    x.push_back(Read(line.operands[i], t));
+    if (x.back() == nullptr) return false;
+  }
+  const PtxSum sum = MakePtxCarry({b_, line.words, t, x}, Get(carry));
+  return sum.value != nullptr && Write(line, line.operands[0], sum.value) &&
+         (sum.carry == nullptr || Write(line, carry, sum.carry));
+}
+
 bool IsBraced(absl::string_view s) { return absl::ConsumePrefix(&s, "{") && absl::ConsumeSuffix(&s, "}"); }
 std::vector<std::string> PartsOf(absl::string_view s) {
   std::vector<std::string> out;
@@ -430,6 +444,7 @@ bool Assembly::Run(const PtxLine& line) {
   const PtxType t = PtxTypeOf(name == "prmt" ? line.words[1] : line.words.back());
   if (t.kind == 0) return false;
   if (name == "setp") return Compare(line, t);
+  if (HasPtxCarry(line.words)) return Carry(line, t);
   if (name == "mov" && IsBraced(line.operands[0])) return Split(line, t);
   if (name == "mov" && IsBraced(line.operands[1])) return Write(line, line.operands[0], Joined(line, t));
   return Write(line, line.operands[0], Apply(line, t));
@@ -509,10 +524,9 @@ bool Translator::InlineAsm(const Node& n, const OpRow&) {
   }
   for (const PtxLine& line : lines) {
     if (assembly.Run(line)) continue;
-    return Unsupported(
-        n,
-        absl::StrCat("has the instruction ", absl::StrJoin(line.words, "."), " ", absl::StrJoin(line.operands, ", ")),
-        fix);
+    const std::string text = absl::StrCat(absl::StrJoin(line.words, "."), " ", absl::StrJoin(line.operands, ", "));
+    const std::string forms = PtxForms(line.words[0]);
+    return Unsupported(n, absl::StrCat("has the instruction ", text), forms.empty() ? std::string(fix) : forms);
   }
   std::vector<Val> out;
   next = 0;

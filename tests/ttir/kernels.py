@@ -603,6 +603,64 @@ def instructions(x, y, out, B: tl.constexpr):
 
 
 @triton.jit
+def bit_fields(x, y, out, B: tl.constexpr):
+    """Masks, fields and set bits that are counted; the upper halves of products; sums and products that carry; three numbers' extremes."""
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    r = tl.inline_asm_elementwise("{ .reg .b32 t; bmsk.clamp.b32 t, $1, $2; bmsk.wrap.b32 $0, $1, $2; shl.b32 t, t, 1; xor.b32 $0, $0, t; }",
+                                  "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + i, r)
+    r = tl.inline_asm_elementwise("{ .reg .b32 t; szext.clamp.s32 t, $1, $2; szext.wrap.u32 $0, $1, $2; mad.lo.s32 $0, t, 3, $0; }", "=&r,r,r",
+                                  [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t, n;
+        and.b32 n, $2, 7;
+        sub.s32 n, n, 3;
+        bfe.u32 t, $2, 3, 6;
+        fns.b32 $0, $1, t, n;
+        fns.b32 t, $2, 16, n;
+        mad.lo.s32 $0, $0, 1000, t;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 2 * B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t; .reg .b16 h, s, l;
+        mul24.hi.s32 t, $1, $2;
+        mad24.hi.sat.s32 t, $2, $2, t;
+        mad.hi.sat.s32 $0, $1, $2, t;
+        mov.b32 {l, h}, $1;
+        mov.b32 {l, s}, $2;
+        mul.hi.s16 l, h, s;
+        mul.hi.u16 h, h, s;
+        mov.b32 t, {l, h};
+        xor.b32 $0, $0, t;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+    low, high = tl.inline_asm_elementwise("""{ .reg .b32 t, u;
+        add.cc.u32 $0, $2, $3;
+        addc.cc.u32 $1, $3, $3;
+        addc.u32 t, $2, $3;
+        sub.cc.u32 $0, $0, $2;
+        subc.cc.u32 $1, $1, $3;
+        subc.u32 t, t, 7;
+        mad.lo.cc.u32 u, $2, $3, $0;
+        madc.hi.u32 $1, $2, $3, $1;
+        xor.b32 $0, t, u;
+        }""", "=&r,=&r,r,r", [a, b], dtype=(tl.int32, tl.int32), is_pure=True, pack=1)
+    tl.store(out + 4 * B + i, low)
+    tl.store(out + 5 * B + i, high)
+    v = a.to(tl.float32)
+    w = b.to(tl.float32)
+    r = tl.inline_asm_elementwise("""{ .reg .f32 s, t, u;
+        max.f32 s, $1, $2, 0f3F800000;
+        min.abs.f32 t, $1, $2, 0f43480000;
+        max.xorsign.abs.f32 u, $1, $2;
+        fma.rn.f32 u, t, s, u;
+        mov.b32 $0, u;
+        }""", "=&r,f,f", [v, w], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 6 * B + i, r)
+
+
+@triton.jit
 def mathematics(x, y, k, out, B: tl.constexpr):
     i = tl.arange(0, B)
     v = tl.load(x + i)
@@ -768,6 +826,7 @@ DUMPS = {
     "converted": (converted, dict(x=J, tf=F, small=F, out=J), dict(B=16)),
     "whole_numbers": (whole_numbers, dict(x=J, y=J, out=J), dict(B=8)),
     "instructions": (instructions, dict(x=J, y=J, out=J), dict(B=8)),
+    "bit_fields": (bit_fields, dict(x=J, y=J, out=J), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),
     "views_meet": (views_meet, dict(x=J, y=J, n=N), dict(B=4)),

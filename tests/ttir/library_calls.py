@@ -281,3 +281,52 @@ def instructions():
         both = (high << 8 | low) | (first << 8 | second) << 16
         rows[3].append(s32((both ^ h) + (bf16(v) << 16 | bf16(w))))
     return dict(x=x, y=y), dict(out=np.array(rows))
+
+
+def nth_set(mask, base, n):
+    """As the loop of PTX's manual finds it."""
+    mask, base = mask & M32, base & M32
+    if n == 0:
+        return base if base < 32 and mask >> base & 1 else -1
+    count, step = abs(n) - 1, 1 if n > 0 else -1
+    while 0 <= base < 32:
+        if mask >> base & 1:
+            if count == 0:
+                return base
+            count -= 1
+        base += step
+    return -1
+
+
+def field(n, width, signed):
+    n &= (1 << width) - 1
+    return n - (1 << width) if signed and width and n >> width - 1 else n
+
+
+def bit_fields():
+    x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, 33, 5]
+    y = [5, -1, 0x7FFFFF96, 0x00FF0059, -3, 300, 32, 31]
+    rows = [[] for _ in range(7)]
+    for a, b in zip(x, y):
+        ua, ub = a & M32, b & M32
+        clamped = 0 if ua > 31 else ((1 << min(ub, 32)) - 1 << ua) & M32
+        wrapped = ((1 << (ub & 31)) - 1 << (ua & 31)) & M32
+        rows[0].append(s32(clamped << 1 ^ wrapped))
+        rows[1].append(s32(field(a, min(ub, 32), True) * 3 + field(a, ub & 31, False)))
+        rows[2].append(s32(nth_set(a, b >> 3 & 63, (b & 7) - 3) * 1000 + nth_set(b, 16, (b & 7) - 3)))
+        t = field(a, 24, True) * field(b, 24, True) >> 16
+        t = clamp((field(b, 24, True) ** 2 >> 16) + s32(t), -(1 << 31), (1 << 31) - 1)
+        t = clamp((a * b >> 32) + t, -(1 << 31), (1 << 31) - 1)
+        products = (half(a, 1, True) * half(b, 1, True) >> 16 & 65535) | (half(a, 1, False) * half(b, 1, False) >> 16) << 16
+        rows[3].append(s32(t ^ products))
+        # Sums and differences of 96 bits, then a product of 64.
+        total = (ua << 64 | ub << 32 | ua) + (ub << 64 | ub << 32 | ub) & (1 << 96) - 1
+        total = total - (7 << 64 | ub << 32 | ua) & (1 << 96) - 1
+        product = ua * ub + (total & (1 << 64) - 1)
+        rows[4].append(s32(total >> 64 ^ product & M32))
+        rows[5].append(s32(product >> 32))
+        v, w = np.float32(a), np.float32(b)
+        most, least = max(v, w, np.float32(1)), min(abs(v), abs(w), np.float32(200))
+        signed = max(abs(v), abs(w)) * (-1 if (v < 0) != (w < 0) else 1)
+        rows[6].append(s32(int(np.float32(float(least) * float(most) + float(signed)).view(np.uint32))))
+    return dict(x=x, y=y), dict(out=np.array(rows))
