@@ -349,6 +349,11 @@ LiveRegisters MostLiveData(const ir::Function& function) {
   return Liveness(function, nowhere, Liveness::Counts::kData).Most();
 }
 
+LiveRegisters MostLiveData(const ir::Function& function,
+                           absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere) {
+  return Liveness(function, elsewhere, Liveness::Counts::kData).Most();
+}
+
 LiveRegisters MostLiveDataOfFolds(const ir::Function& function) {
   const auto nowhere = [](const Op&, int) { return false; };
   return Liveness(function, nowhere, Liveness::Counts::kDataOfFolds).Most();

@@ -34,6 +34,9 @@ LiveRegisters MostLiveBesideStores(const ir::Function& function);
 // after the other. What is loaded stays as it lies in memory, two elements of 16 bits in a register, until what is converted from it is used, unless
 // there are two uses.
 LiveRegisters MostLiveData(const ir::Function& function);
+// Some operands are kept elsewhere, as for MostLiveRegisters.
+LiveRegisters MostLiveData(const ir::Function& function,
+                           absl::FunctionRef<bool(const ir::Op& user, int operand)> elsewhere);
 // The same without what is loaded behind the last exchange for one use: loads, what computes with them, and stores may go piece by piece.
 LiveRegisters MostLiveDataOfFolds(const ir::Function& function);
 

@@ -296,6 +296,15 @@ class Held {
            bytes_ <= 32 * kBytesOfFewWarps * warps;
   }
 
+  // Registers of data, without operands that shared memory has for a whole loop.
+  int64_t DataBesideStored(int warps) const {
+    const auto is_stored = [&](const ir::Op& op, int i) {
+      if (i > 1 || !IsProduct(op) || !IsInvariant(op, i)) return false;
+      return (i == 0 && StagesLhs(target_, warps, op)) || PlanStored(target_, warps, op).has_value();
+    };
+    return MostLiveData(function_, is_stored).words;
+  }
+
   std::optional<StagedMmaPlan> CopiedPlan(const ir::Op& mma, int warps) const {
     return PlanCopied(target_, warps, mma);
   }
@@ -308,8 +317,8 @@ class Held {
   // Warpgroups do all products that they can do, and twice as many warps would have too few columns of one: of 64 x 64, say. Then these warps may have
   // more registers than others.
   bool KeepsWarpgroups(int warps) const {
-    const int64_t most = comes_ahead_ ? tuning::kMostLive : tuning::kDataOfWarpgroups;
-    if (warps < 4 || product_data_ == 0 || product_data_ > 32 * most * warps) return false;
+    const int64_t most = 32 * warps * (comes_ahead_ ? tuning::kMostLive : tuning::kDataOfWarpgroups);
+    if (warps < 4 || product_data_ == 0 || (product_data_ > most && DataBesideStored(warps) > most)) return false;
     const StagedMmaKind& kind = *CopiedKindOn(target_);
     bool narrow = false;
     for (const ir::Op* mma : products_) {
