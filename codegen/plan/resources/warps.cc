@@ -9,6 +9,7 @@
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/live_registers.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/recurrence.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/plan/fold_layout.h"
 #include "codegen/plan/mma/mma_kind.h"
@@ -36,6 +37,12 @@ constexpr int64_t kUpdatesOfFewWarps = 64;
 constexpr int64_t kColumnsOfGroup = 64;
 // Elements that a thread of a small product should have before there is another warp: warps exchange fragments through shared memory.
 constexpr int64_t kElementsOfProducts = 16;
+// Elements of a thread, and warps, of a tile that a loop keeps in registers while iterations wait for each other: one warp issues too slowly, eight
+// exchange for too long. H200, us with 1, 2, 4, 8 warps: delta rules of 64 x 16 f32 6480, 3466, 3359, 4111; 128 x 8 6293, 4643, 4741, 7411; 64 x 32 5808,
+// 4697, 3930, 4347; 128 x 32 8814, 4087, 4405, 4993; sinkhorn of 64 x 16 69, 14, 12, 12; rows of attention's weights of 16 x 64 69, 68, 90, 92 and of
+// 16 x 128 153, 125, 122, 175.
+constexpr int64_t kElementsOfRecurrences = 16, kLeastOfRecurrences = 1024, kMostOfRecurrences = 4096;
+constexpr int64_t kMostWarpsOfRecurrences = 4;
 
 // The loop is a condition: it has one iteration or none.
 bool IsCondition(const ir::Op& loop, Facts* facts) {
@@ -231,6 +238,9 @@ class Held {
     } else if (!work.multiplies && work.known && !work.reduces) {
       memory.largest = tuning::kLargestOfElements;
     }
+    const int64_t recurrent = multiplies ? 0 : ElementsOfRecurrences(function);
+    if (recurrent >= kLeastOfRecurrences && recurrent <= kMostOfRecurrences)
+      exactly_ = static_cast<int>(std::min(recurrent / (32 * kElementsOfRecurrences), kMostWarpsOfRecurrences));
     if (multiplies && !MayReadStages()) of_few_ = kElementsOfProducts;
     only_loads_ = only_loads_ && multiplies;
     comes_ahead_ = AheadOf(function) != Ahead::kNothing;
@@ -245,6 +255,7 @@ class Held {
   }
 
   bool HoldsLargest(int warps) const {
+    if (exactly_ > 0) return warps >= exactly_;
     if (IsAlone(warps) || IsBesideOthers(warps) || KeepsWarpgroups(warps)) return true;
     if (warps < fewest_ || (warps < 4 && elements_ > 32 * of_few_ * warps)) return false;
     if (loaded_ > 32 * tuning::kLargestOfLoops * warps) return false;
@@ -255,6 +266,7 @@ class Held {
 
   // Of all tiles that live at once.
   bool HoldsAll(int warps) const {
+    if (exactly_ > 0) return warps >= exactly_;
     if (IsAlone(warps) || IsBesideOthers(warps) || KeepsWarpgroups(warps)) return true;
     if (live_.words <= 32 * share_.live * warps) return true;
     if (TwoWarpgroupsDo(warps) && live_.words <= 32 * tuning::kTwoWarpgroups.live * warps) return true;
@@ -359,6 +371,7 @@ class Held {
   int64_t product_data_ =
       0;  // the same of kernels whose products may be by warpgroups, while no producer fetches for them; 0: of others
   tuning::Share share_;  // registers of a thread
+  int exactly_ = 0;      // warps of loops whose iterations wait for each other; 0: there is none
   int fewest_ = 1;       // warps
   int64_t of_few_ = 4;   // elements that a thread should have before there is another warp, up to four warps
 };
