@@ -29,13 +29,11 @@
 #include "codegen/library/compile_file.h"
 #include "codegen/library/worker.h"
 #include "codegen/llvm/large_pages.h"
+#include "codegen/llvm/large_stack.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace tile::codegen {
 namespace {
-
-constexpr size_t kStackBytes = size_t{512}
-                               << 20;  // recursion of LLVM follows the program; memory is taken as it is used
 
 int g_answer = -1;
 WorkerAnswer g_head;

@@ -1,5 +1,6 @@
 #include "ir/passes/counters.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -135,28 +136,61 @@ bool ComputePointer(Module* module, const CarryingLoop& loop, int carried, uint6
   return true;
 }
 
+// The values that a loop carries, by what they begin with and what they are next: thousands may be carried.
+class CarriedPairs {
+ public:
+  explicit CarriedPairs(const CarryingLoop& loop) {
+    for (int i = 0; i < loop.num_carried(); ++i) places_[{loop.init(i), loop.next(i)}].insert(i);
+  }
+  // The first with these but `own`; -1 if there is none.
+  int Other(const Value* init, const Value* next, int own) const {
+    const auto it = places_.find({init, next});
+    if (it == places_.end()) return -1;
+    for (int i : it->second) {
+      if (i != own) return i;
+    }
+    return -1;
+  }
+  // Carried value i is `to` next, instead of `from`.
+  void Move(int i, const Value* init, const Value* from, const Value* to) {
+    places_[{init, from}].erase(i);
+    places_[{init, to}].insert(i);
+  }
+
+ private:
+  absl::flat_hash_map<std::pair<const Value*, const Value*>, std::set<int>> places_;
+};
+
 constexpr int kMostOps = 64;  // that one carried value is computed again by
 
 // A carried value is computed of another one, in front of the loop of its first value as in the body of its next one.
 class CarriedFunction {
  public:
-  CarriedFunction(Module* module, const CarryingLoop& loop, int carried)
-      : module_(module), loop_(loop), own_(carried) {}
+  CarriedFunction(Module* module, const CarryingLoop& loop, CarriedPairs* pairs, int carried)
+      : module_(module), loop_(loop), pairs_(*pairs), own_(carried) {}
 
   bool Rewrite() {
     Value* arg = loop_.arg(own_);
     if (!arg->has_uses() || !arg->type().is_tile() || !IsSame(loop_.init(own_), loop_.next(own_)) || !of_carried_)
       return false;
-    WriteBefore(module_, loop_.body()->front(),
-                [&](Builder& b) { arg->ReplaceAllUsesWith(Again(b, loop_.next(own_))); });
+    WriteBefore(module_, loop_.body()->front(), [&](Builder& b) { ReplaceBy(Again(b, loop_.next(own_))); });
     return true;
   }
 
  private:
+  void ReplaceBy(Value* now) {
+    Value* arg = loop_.arg(own_);
+    bool is_next = false;  // of any carried value
+    for (const Use* use = arg->uses(); use != nullptr; use = use->next) is_next |= use->owner == loop_.latch();
+    for (int i = 0; is_next && i < loop_.num_carried(); ++i) {
+      if (loop_.next(i) == arg) pairs_.Move(i, loop_.init(i), arg, now);
+    }
+    arg->ReplaceAllUsesWith(now);
+  }
+
   // What `next` is of the next values of the loop, `init` is of the first ones.
   bool IsSame(const Value* init, const Value* next) {
-    for (int i = 0; i < loop_.num_carried(); ++i) {
-      if (i == own_ || loop_.next(i) != next || loop_.init(i) != init) continue;
+    if (const int i = pairs_.Other(init, next, own_); i >= 0) {
       carried_[next] = loop_.arg(i);
       return of_carried_ = true;
     }
@@ -184,6 +218,7 @@ class CarriedFunction {
 
   Module* module_;
   const CarryingLoop& loop_;
+  CarriedPairs& pairs_;
   const int own_;
   int ops_ = 0;
   bool of_carried_ = false;
@@ -202,7 +237,9 @@ bool ComputeCounters(Module* module, Function* function) {
     const CarryingLoop loop(*op);
     const std::optional<uint64_t> step = SplatOf(op->operand(2));
     if (!step || AsSigned(*step, WidthOf(op->operand(2))) <= 0 || !HasOneLatch(loop)) continue;
-    for (int i = 0; i < loop.num_carried(); ++i) changed = CarriedFunction(module, loop, i).Rewrite() || changed;
+    CarriedPairs pairs(loop);
+    for (int i = 0; i < loop.num_carried(); ++i)
+      changed = CarriedFunction(module, loop, &pairs, i).Rewrite() || changed;
     for (int i = 0; i < loop.num_carried(); ++i) {
       if (const std::optional<Counter> c = FindCounter(loop, i)) changed = Compute(module, loop, *c, *step) || changed;
       changed = ComputePointer(module, loop, i, *step) || changed;

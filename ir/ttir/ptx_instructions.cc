@@ -59,6 +59,7 @@ Value* Finish(W w, Value* v) {
 bool IsCoarse(W w) { return w.has("approx") && w.type.elem == Elem::kF64; }
 
 Value* SatInt(W w, Value* wide);
+Value* SignOf(W w, Value* v);
 
 Value* MakeAdd(W w) {
   if (w.is_float()) return Finish(w, ops::Addf(w.b, w.x[0], w.x[1], w.rounding(), w.ftz()));
@@ -78,8 +79,23 @@ Value* MakeDiv(W w) {
   const Rounding r = w.has("approx") ? Rounding::kApprox : w.has("full") ? Rounding::kFull : w.rounding();
   return ops::Divf(w.b, w.x[0], w.x[1], r, w.ftz());
 }
+// Of f64 the upper 32 bits count, and are all that is given; subnormal numbers are zero.
+Value* MakeCoarseRcp(W w) {
+  const auto upper = [&](Value* v) {
+    Value* word = ops::Bitcast(w.b, w.TileOf(Elem::kI64), v);
+    Value* mask = ops::Integer(w.b, word->type(), -(int64_t{1} << 32));
+    return ops::Bitcast(w.b, w.x[0]->type(), ops::Andi(w.b, word, mask));
+  };
+  const auto flushed = [&](Value* v) {
+    Value* least = ops::Splat(w.b, v->type(), 0x1p-1022);
+    Value* small = ops::CmpF(w.b, ComparisonPredicate::kLessThan, ops::Absf(w.b, v), least);
+    return ops::Select(w.b, small, ops::Bitcast(w.b, v->type(), SignOf(w, v)), v);
+  };
+  Value* one = ops::Splat(w.b, w.x[0]->type(), 1);
+  return upper(flushed(ops::Divf(w.b, one, flushed(upper(w.x[0])))));
+}
 Value* MakeRcp(W w) {
-  if (IsCoarse(w)) return nullptr;
+  if (IsCoarse(w)) return w.has("ftz") ? MakeCoarseRcp(w) : nullptr;
   const Rounding r = w.has("approx") ? Rounding::kApprox : w.rounding();
   return ops::Divf(w.b, ops::Splat(w.b, w.x[0]->type(), 1), w.x[0], r, w.ftz());
 }
@@ -412,7 +428,7 @@ Value* MakePtx(const PtxWork& w) {
 }
 
 std::string PtxForms(absl::string_view name) {
-  std::string out;
+  std::string out = PtxVideoForms(name);
   for (const Instruction& i : kInstructions) {
     if (name != i.name) continue;
     std::vector<std::string> types;

@@ -65,6 +65,12 @@ struct PtxSum {
 // `carry` is what the instruction before has set; null if none has.
 PtxSum MakePtxCarry(const PtxWork& w, Value* carry);
 
+// Video instructions (vadd, vabsdiff4, …): operands are registers of 32 bits, without the parts that PtxSelector finds.
+bool IsPtxVideo(absl::string_view name);
+std::string PtxSelector(absl::string_view operand);  // "b0" of "$1.b0"; "": all of it
+Value* MakePtxVideo(const PtxWork& w, absl::string_view x_part, absl::string_view y_part);
+std::string PtxVideoForms(absl::string_view name);
+
 // What it may be: "min takes 2 operands, floats or …, with .ftz .NaN; min takes 3 …". Empty: no instruction of the table.
 std::string PtxForms(absl::string_view name);
 

@@ -561,6 +561,13 @@ TEST(TtirErrors, SayWhatIsWrong) {
       {"    %a = tt.elementwise_inline_asm \"min.foo.s32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "fix: min takes 2 operands, floats or signed integers or unsigned integers, with .ftz .NaN .relu .xorsign .abs; "
        "min takes 3 operands, floats, with .ftz .NaN .abs"},
+      {"    %a = tt.elementwise_inline_asm \"vadd4.s32.s32.s32.sat.add $0, $1, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "fix: vadd4 takes 3 types of .s32 .u32, with .sat or .add; 3 operands, without parts of them"},
+      {"    %a = tt.elementwise_inline_asm \"vmin4.u32.u32.u32 $0, $1.b0123, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "has the instruction vmin4.u32.u32.u32 $0, $1.b0123, $1, $1"},
+      {"    %a = tt.elementwise_inline_asm \"vset.s32.s32.lt.sat $0, $1.h0, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
+       "fix: vset takes 2 types of .s32 .u32 and .eq .ne .lt .le .gt or .ge, and .add .min .max with a third operand; "
+       "parts .b0 to .b3 .h0 .h1 of the first two"},
       {"    %a = tt.elementwise_inline_asm \"prmt.b32.rc8 $0, $1, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",
        "has the instruction prmt.b32.rc8 $0, $1, $1, $1"},
       {"    %a = tt.elementwise_inline_asm \"cvt.rn.e4m3x2.f32 $0, $1, $1;\" {constraints = \"=r,r\"} %n : i32 -> i32\n",

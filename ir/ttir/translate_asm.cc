@@ -100,6 +100,7 @@ class Assembly {
   bool Compare(const PtxLine& line, const PtxType& t);
   Value* Set(const PtxLine& line);
   Value* Packed(const PtxLine& line);
+  Value* Video(const PtxLine& line);
   Value* Test(const PtxLine& line, const PtxType& t);
   Value* ConvertFrom(const PtxLine& line);
   bool Split(const PtxLine& line, const PtxType& t);
@@ -255,6 +256,21 @@ Value* Assembly::Apply(const PtxLine& line, const PtxType& t) {
     if (halves[static_cast<size_t>(k)] == nullptr) return nullptr;
   }
   return Pair(AsBits(halves[0]), AsBits(halves[1]));
+}
+
+// vadd.s32.u32.s32 d, a.b0, b
+Value* Assembly::Video(const PtxLine& line) {
+  std::vector<Value*> x;
+  std::array<std::string, 2> parts;
+  for (size_t i = 1; i < line.operands.size(); ++i) {
+    absl::string_view name = line.operands[i];
+    if (i <= 2) parts[i - 1] = PtxSelector(name);
+    if (i <= 2 && !parts[i - 1].empty()) name.remove_suffix(1 + parts[i - 1].size());
+    x.push_back(ReadBits(std::string(name), 32));
+    if (x.back() == nullptr) return nullptr;
+  }
+  if (x.size() < 2) return nullptr;
+  return MakePtxVideo({b_, line.words, PtxTypeOf("u32"), x}, parts[0], parts[1]);
 }
 
 // testp.finite.f32 p, a
@@ -441,6 +457,7 @@ bool Assembly::Run(const PtxLine& line) {
   if (name == "set") return Write(line, line.operands[0], Set(line));
   if (name == "cvt" && line.words[1] == "pack") return Write(line, line.operands[0], Packed(line));
   if (name == "cvt") return Write(line, line.operands[0], ConvertFrom(line));
+  if (IsPtxVideo(name)) return Write(line, line.operands[0], Video(line));
   const PtxType t = PtxTypeOf(name == "prmt" ? line.words[1] : line.words.back());
   if (t.kind == 0) return false;
   if (name == "setp") return Compare(line, t);

@@ -145,8 +145,8 @@ KINDS = {
 }
 # tilec makes PTX of one kernel; what is printed is told line by line.
 LEFT_OUT = {("kernels", "tilec"), ("prints", "run"), ("prints", "full")}
-# An operation has at most 65,535 operands and as many results, and a list of a file 4,096 identities.
-MOST = {"joins": 16000, "carried": 16000, "carried_by_loop": 16000, "results_of_if": 16000, "operands_of_reduce": 1024}
+# A module has at most 65,536 globals, an operation 65,535 operands and as many results, and a list of a file 4,096 identities.
+MOST = {"globals": 16000, "joins": 16000, "carried": 16000, "carried_by_loop": 16000, "results_of_if": 16000, "operands_of_reduce": 1024}
 DATA = ["zeros:f32[4096]", "zeros:i32[131072]"]
 
 

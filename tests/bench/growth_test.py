@@ -12,7 +12,10 @@ import growth
 SECONDS = 100  # many times what a step takes, and less than what the square of the size takes
 # What LLVM's usual passes, or passes of ours, took minutes or all of the stack for.
 LARGE = {"carried": 8000, "carried_by_loop": 8000, "counted_fors": 8000, "fors_with_stores": 8000, "fors_with_loads": 8000, "ifs": 8000,
-         "reduces": 8000, "scans": 8000, "tile_loads": 32000, "globals": 16000}
+         "reduces": 8000, "scans": 8000, "tile_loads": 32000, "globals": 16000,
+         "adds": 100000, "tile_stores": 100000}
+# The same of full checks.
+LARGE_CHECKS = {"allocas": 250000}
 OPTIONS = None
 
 
@@ -35,6 +38,10 @@ class Growth(unittest.TestCase):
     def test_large(self):
         for kind, n in LARGE.items():
             self.check(kind, n, ("run", "tilec"))
+
+    def test_large_checks(self):
+        for kind, n in LARGE_CHECKS.items():
+            self.check(kind, n, ("full",))
 
 
 if __name__ == "__main__":

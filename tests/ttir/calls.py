@@ -364,6 +364,7 @@ CALLS = {
     "converted": [Call(*library_calls.converted())],
     "whole_numbers": [Call(*library_calls.whole_numbers())],
     "instructions": [Call(*library_calls.instructions())],
+    "video": [Call(*library_calls.video())],
     "bit_fields": [Call(*library_calls.bit_fields())],
     "report": [Call(dict(x=[7], n=3), dict(x=[7]), printed=_report())],
     "prints": _prints(),

@@ -603,6 +603,53 @@ def instructions(x, y, out, B: tl.constexpr):
 
 
 @triton.jit
+def video(x, y, out, B: tl.constexpr):
+    """Bytes, halves and words that are added, compared and clamped at once, and the coarse reciprocal of f64."""
+    i = tl.arange(0, B)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t, u;
+        vadd.s32.u32.s32.sat t, $1, $2;
+        vsub.u32.s32.u32.sat u, $1.b1, $2.h0;
+        vabsdiff.u32.s32.s32.add t, $1.h1, $2.b3, t;
+        vmin.s32.s32.u32.max t, $1, $2.h1, t;
+        vmax.u32.u32.s32.min u, $1.b2, $2, u;
+        vset.s32.u32.lt.add u, $1, $2, u;
+        xor.b32 $0, t, u;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t, u;
+        vadd4.s32.s32.s32.sat t, $1, $2, 0;
+        vsub4.u32.u32.u32.sat u, $1, $2, 0;
+        vabsdiff4.u32.u32.u32.add t, $1, $2, t;
+        vavrg4.s32.s32.s32 $0, $1, $2, 0;
+        vmax4.s32.s32.u32.add u, $1, $2, u;
+        xor.b32 t, t, u;
+        vset4.s32.s32.ge u, $1, $2, 0;
+        add.u32 t, t, u;
+        xor.b32 $0, $0, t;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 t, u;
+        vadd2.u32.u32.u32 t, $1, $2, 0;
+        vmin2.s32.s32.s32.add u, $1, $2, t;
+        vabsdiff2.s32.s32.s32.sat t, $1, $2, 0;
+        vavrg2.u32.u32.u32.add u, $1, $2, u;
+        vset2.u32.u32.ne.add t, $1, $2, t;
+        xor.b32 $0, t, u;
+        }""", "=&r,r,r", [a, b], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 2 * B + i, r)
+    r = tl.inline_asm_elementwise("""{ .reg .b32 l, h; .reg .f64 d;
+        cvt.rn.f64.s32 d, $1;
+        rcp.approx.ftz.f64 d, d;
+        mov.b64 {l, h}, d;
+        and.b32 h, h, 0xfffff000;
+        or.b32 $0, h, l;
+        }""", "=&r,r", [a], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(out + 3 * B + i, r)
+
+
+@triton.jit
 def bit_fields(x, y, out, B: tl.constexpr):
     """Masks, fields and set bits that are counted; the upper halves of products; sums and products that carry; three numbers' extremes."""
     i = tl.arange(0, B)
@@ -826,6 +873,7 @@ DUMPS = {
     "converted": (converted, dict(x=J, tf=F, small=F, out=J), dict(B=16)),
     "whole_numbers": (whole_numbers, dict(x=J, y=J, out=J), dict(B=8)),
     "instructions": (instructions, dict(x=J, y=J, out=J), dict(B=8)),
+    "video": (video, dict(x=J, y=J, out=J), dict(B=8)),
     "bit_fields": (bit_fields, dict(x=J, y=J, out=J), dict(B=8)),
     "flags": (flags, dict(x=J, y=J), dict(B=4)),
     "overlap": (overlap, dict(x=J, y=J), {}),

@@ -303,6 +303,53 @@ def field(n, width, signed):
     return n - (1 << width) if signed and width and n >> width - 1 else n
 
 
+RANGES = {True: lambda n: (-(1 << n - 1), (1 << n - 1) - 1), False: lambda n: (0, (1 << n) - 1)}
+
+
+def lanes(n, width, signed):
+    return [field(n >> k, width, signed) for k in range(0, 32, width)]
+
+
+def joined(values, width):
+    return sum((v & (1 << width) - 1) << width * k for k, v in enumerate(values))
+
+
+def average(v, w):
+    return (v + w + (v + w >= 0)) // 2
+
+
+def video():
+    x = [0, 1, -65536, 0x12345678, -0x12345678, 0x7FFFFFFF, -(1 << 31), 0x80FF7F01 - (1 << 32)]
+    y = [5, -1, 0x7FFFFF96, 0x00FF0059, -3, 0x7FFFFFFF, -(1 << 31), 0x017F80FF]
+    rows = [[] for _ in range(4)]
+    for a, b in zip(x, y):
+        ua, ub = a & M32, b & M32
+        t = clamp(ua + b, *RANGES[True](32))
+        u = clamp(field(a >> 8, 8, True) - field(b, 16, False), *RANGES[False](32))
+        t = abs(field(a >> 16, 16, True) - field(b >> 24, 8, True)) + t
+        t = max(s32(min(a, field(b >> 16, 16, False))), s32(t))
+        u = min(s32(max(field(a >> 16, 8, False), b)) & M32, u & M32)
+        u = (a < ub) + u
+        rows[0].append(s32(t ^ u))
+        t = joined([clamp(v + w, -128, 127) for v, w in zip(lanes(a, 8, True), lanes(b, 8, True))], 8)
+        u = joined([clamp(v - w, 0, 255) for v, w in zip(lanes(a, 8, False), lanes(b, 8, False))], 8)
+        t += sum(abs(v - w) for v, w in zip(lanes(a, 8, False), lanes(b, 8, False)))
+        middle = joined([average(v, w) for v, w in zip(lanes(a, 8, True), lanes(b, 8, True))], 8)
+        u += sum(max(v, w) for v, w in zip(lanes(a, 8, True), lanes(b, 8, False)))
+        not_below = joined([v >= w for v, w in zip(lanes(a, 8, True), lanes(b, 8, True))], 8)
+        rows[1].append(s32(middle ^ (t ^ u) + not_below))
+        t = joined([v + w for v, w in zip(lanes(a, 16, False), lanes(b, 16, False))], 16)
+        u = t + sum(min(v, w) for v, w in zip(lanes(a, 16, True), lanes(b, 16, True)))
+        t = joined([clamp(abs(v - w), *RANGES[True](16)) for v, w in zip(lanes(a, 16, True), lanes(b, 16, True))], 16)
+        u += sum(average(v, w) for v, w in zip(lanes(a, 16, False), lanes(b, 16, False)))
+        t += sum(v != w for v, w in zip(lanes(a, 16, False), lanes(b, 16, False)))
+        rows[2].append(s32(t ^ u))
+        upper = f64(a) >> 32 << 32  # what the instruction reads
+        value = np.array(upper, dtype=np.int64).view(np.float64)
+        rows[3].append(s32((f64(1 / float(value)) if a else f64(math.inf)) >> 32 & 0xFFFFF000))
+    return dict(x=x, y=y), dict(out=np.array(rows))
+
+
 def bit_fields():
     x = [0, 1, -65536, 0x12345678, -0x12345678, 0x30000, 33, 5]
     y = [5, -1, 0x7FFFFF96, 0x00FF0059, -3, 300, 32, 31]

@@ -175,7 +175,12 @@ const Allocation* FindHome(BlockState& b, int set, uintptr_t address, uint64_t b
   };
   for (const int origin : SetAt(b, set)) {
     if (IsUnknown(b, origin)) return FindAllocation(b, address, bytes);
-    if (AnyOf(b, origin, holds)) return found;
+    if (OriginAt(b, origin).kind == Kind::kAlloca) {  // a block may have made thousands
+      const Allocation* own = FindPrivate(b, address, bytes);
+      if (own != nullptr && own->made_by == OriginAt(b, origin).op) return own;
+    } else if (AnyOf(b, origin, holds)) {
+      return found;
+    }
   }
   return nullptr;
 }

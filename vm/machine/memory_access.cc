@@ -24,12 +24,16 @@ void AddPrivate(BlockState& b, const Allocation* a) {
   own.insert(std::partition_point(own.begin(), own.end(), [&](const Allocation* x) { return x->begin < a->begin; }), a);
 }
 
-const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes) {
+const Allocation* FindPrivate(const BlockState& b, uintptr_t address, uint64_t bytes) {
   const auto& own = b.private_memory;
   const auto after =
       std::partition_point(own.begin(), own.end(), [&](const Allocation* a) { return a->begin <= address; });
-  if (after != own.begin() && (*(after - 1))->Contains(address, bytes)) return *(after - 1);
-  return MemoryOf(b).Find(address, bytes);
+  return after != own.begin() && (*(after - 1))->Contains(address, bytes) ? *(after - 1) : nullptr;
+}
+
+const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes) {
+  const Allocation* own = FindPrivate(b, address, bytes);
+  return own != nullptr ? own : MemoryOf(b).Find(address, bytes);
 }
 
 std::string LaneText(ir::Type tile, int64_t lane) {

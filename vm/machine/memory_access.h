@@ -14,6 +14,8 @@ namespace tile::vm {
 
 // The allocation of this block or the launch that holds the bytes, or null.
 const Allocation* FindAllocation(BlockState& b, uintptr_t address, uint64_t bytes);
+// The same of this block alone.
+const Allocation* FindPrivate(const BlockState& b, uintptr_t address, uint64_t bytes);
 // Adds one to those of the block.
 void AddPrivate(BlockState& b, const Allocation* a);
 const Instr* TrapMisaligned(BlockState& b, const Instr* in, uintptr_t address, int bytes, ir::Type tile, int64_t lane);

@@ -487,9 +487,7 @@ bool LayoutRules::StoresWell(const Op& store, const Layout& own, int dim, int bi
 
 bool LayoutRules::IsBesideRings(const Op& op) const {
   if (plan_.persistent || IsInCopyingLoop(op)) return true;
-  const Op* at = OutermostOf(&op);
-  while (at != nullptr && !rings_.contains(at)) at = at->next();
-  return at != nullptr;
+  return until_rings_.contains(OutermostOf(&op));
 }
 
 // The same threads' elements, in an order in which neighbours along the dimension come first: what a thread stores at once.
@@ -562,11 +560,12 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   };
   kept_.Note(body);
   Facts facts;
+  const Op* last_ring = nullptr;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
     if (ReadsCopy(*op)) SetInferred(op->result(0), ForRead(*op));
     if (ir::MmaScaledOp::Is(op)) NoteScales(*op);
-    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) rings_.insert(OutermostOf(op));
+    if (IsGpuOp(op, GpuOpcode::kFetchAhead)) last_ring = OutermostOf(op);
     if (RuleOf(*op).layout == Rule::kLoadView || RuleOf(*op).layout == Rule::kStoreView) {
       const Type view = ir::ViewAccessOp(*op).view()->type();
       note(view, FastestDim(view), VectorOf(view));
@@ -587,6 +586,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
     const int64_t vector = VectorOf(type);
     stored[way] = std::min(stored.try_emplace(way, vector).first->second, vector);
   });
+  for (const Op* op = last_ring; op != nullptr; op = op->prev()) until_rings_.insert(op);
   for (const Access& access : accesses) {
     const auto& [shape, dim] = access.way;
     int64_t vector = std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits));

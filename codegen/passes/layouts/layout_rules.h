@@ -100,7 +100,8 @@ class LayoutRules {
   LoopInvariantRows kept_;
   bool rows_decide_ = false;
   absl::flat_hash_set<Shape> decided_shapes_;  // without dimensions of size 1: others decide for these
-  absl::flat_hash_set<const ir::Op*> rings_;   // operations of the function's body with a producer's ring in them
+  // Operations of the function's body with a producer's ring in them or behind them.
+  absl::flat_hash_set<const ir::Op*> until_rings_;
 };
 
 }  // namespace tile::codegen
