@@ -16,7 +16,7 @@
 namespace tile::codegen {
 namespace {
 
-constexpr int kAhead = 4;  // loads of a thread on their way
+constexpr int64_t kBitsAhead = 4 * 128;  // of a thread's loads that are on their way
 
 int64_t GroupOf(const llvm::Instruction& i, unsigned kind) {
   const llvm::MDNode* node = i.getMetadata(kind);
@@ -24,6 +24,11 @@ int64_t GroupOf(const llvm::Instruction& i, unsigned kind) {
 }
 
 bool IsLoad(const llvm::Instruction& i) { return !i.getType()->isVoidTy(); }
+
+// What a load brings.
+int64_t BitsOf(const llvm::Instruction& load) {
+  return static_cast<int64_t>(load.getDataLayout().getTypeSizeInBits(load.getType()).getFixedValue());
+}
 
 // Loads, what is pure, and stores of one group, without a load behind a store.
 class Region {
@@ -50,14 +55,14 @@ class Region {
       if (!needed[static_cast<size_t>(load)]) all_.Take(load);
     }
     size_t next = 0;
-    int flying = 0;
-    std::vector<int> brought(stores_.size(), 0);
+    int64_t flying = 0;
+    std::vector<int64_t> brought(stores_.size(), 0);
     for (size_t k = 0; k < stores_.size(); ++k) {
-      for (; next < stores_.size() && (next <= k || flying < kAhead); ++next) {
+      for (; next < stores_.size() && (next <= k || flying < kBitsAhead); ++next) {
         for (const int load : needs[next]) {
           if (all_.taken(load)) continue;
           all_.Take(load);
-          ++brought[next];
+          brought[next] += BitsOf(*all_.at(load));
         }
         flying += brought[next];
       }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "codegen/analysis/facts.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/product_chain.h"
+#include "codegen/analysis/stride.h"
 #include "codegen/analysis/tile_value.h"
 #include "codegen/gpu/ops.h"
 #include "codegen/layout/conversion.h"
@@ -106,6 +108,26 @@ bool IsBesideCopies(const Op& load) {
     }
   }
   return false;
+}
+
+// The dimension along which pointers that are no neighbours lie nearest to each other, and the bytes between them (Strides::kAny: not known).
+struct Nearest {
+  int dim;
+  int64_t bytes;
+};
+std::optional<Nearest> NearestApart(Strides& strides, const Value* pointers) {
+  std::optional<Nearest> nearest;
+  int unknown = 0;
+  for (int d = 0; d < pointers->type().rank(); ++d) {
+    const Strides::Stride stride = strides.Of(pointers, d);
+    if (!stride) return std::nullopt;
+    if (*stride == 0) continue;
+    unknown += *stride == Strides::kAny;
+    const int64_t bytes = *stride < 0 ? -*stride : *stride;
+    if (!nearest || bytes < nearest->bytes) nearest = Nearest{d, bytes};
+  }
+  // Which of several unknown ones is the nearest is not known either.
+  return nearest && nearest->bytes == Strides::kAny && unknown > 1 ? std::nullopt : nearest;
 }
 
 int64_t VectorOf(Type t) {
@@ -544,13 +566,17 @@ const Layout* LayoutRules::ForPointers(const Op& op) const {
 // whatever their elements, so that values need not move between threads: that of the narrowest, as long as a thread loads
 // no more than 32 bytes and stores no more than 16. The halves of a sector that come by two instructions are two writes (f8 to bf16,
 // 128 x 128 of 2048 x 4096: 11.4 us, 6.2; tileiras 7.5).
+//
+// Pointers that are equally far apart, but no neighbours, get one element to a thread: neighbouring threads take what lies nearest. If a store
+// writes parts of sectors this way, all of its shape and dimension do the same, so that one instruction writes all the parts.
 void LayoutRules::NoteAccesses(ir::Block* body) {
   struct Access {
     const Op* op;
     std::pair<Shape, int> way;  // with the dimension of neighbours
     int64_t bits;
   };
-  std::vector<Access> accesses;
+  std::vector<Access> accesses, apart;
+  absl::flat_hash_set<std::pair<Shape, int>> in_parts;         // a store writes parts of sectors
   absl::flat_hash_map<std::pair<Shape, int>, int64_t> most;    // neighbours that an access of the way takes at once
   absl::flat_hash_map<std::pair<Shape, int>, int64_t> stored;  // the fewest that a store of the way takes
   const auto note = [&](Type type, int dim, int64_t vector) {
@@ -560,6 +586,7 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
   };
   kept_.Note(body);
   Facts facts;
+  Strides strides(&facts);
   const Op* last_ring = nullptr;
   ir::Walk(body, [&](const Op* op) {
     if (IsGpuOp(op, GpuOpcode::kCopyAhead)) NoteCopies(*op);
@@ -579,9 +606,17 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
       const uint64_t along = facts.LineOf(pointers, d).rising;
       if (along > rising) dim = d, rising = along;
     }
-    if (dim < 0) return;
+    const int64_t bits = ir::MemoryBits(type.element().pointee);
+    if (dim < 0) {
+      const std::optional<Nearest> nearest = NearestApart(strides, pointers);
+      if (!nearest) return;
+      const std::pair<Shape, int> way{Shape(type.shape().begin(), type.shape().end()), nearest->dim};
+      apart.push_back({op, way, bits});
+      if (ir::StorePtrOp::Is(op) && nearest->bytes * 8 < kSectorBits) in_parts.insert(way);
+      return;
+    }
     const auto way = note(type, dim, std::min(VectorOf(type), static_cast<int64_t>(rising)));
-    accesses.push_back({op, way, ir::MemoryBits(type.element().pointee)});
+    accesses.push_back({op, way, bits});
     if (!ir::StorePtrOp::Is(op)) return;
     const int64_t vector = VectorOf(type);
     stored[way] = std::min(stored.try_emplace(way, vector).first->second, vector);
@@ -591,10 +626,21 @@ void LayoutRules::NoteAccesses(ir::Block* body) {
     const auto& [shape, dim] = access.way;
     int64_t vector = std::min(most[access.way], std::max<int64_t>(1, 256 / access.bits));
     if (const auto it = stored.find(access.way); it != stored.end()) vector = std::min(vector, it->second);
+    if (in_parts.contains(access.way)) vector = 1;
     const Layout* row = ForRow(*access.op);
     if (row == nullptr && UpdatesHalves(*access.op) && vector > 1)
       row = WithPairs(shape, dim, static_cast<int>(vector));
     pointers_[access.op] = {row != nullptr ? row : AlongDim(shape, dim, static_cast<int>(vector)), dim};
+  }
+  const auto is_wide = [&](const Shape& shape, int but) {
+    return std::any_of(most.begin(), most.end(), [&](const auto& of) {
+      const auto& [way, vector] = of;
+      return way.first == shape && vector > 1 && (way.second != but || !in_parts.contains(way));
+    });
+  };
+  for (const Access& access : apart) {
+    const auto& [shape, dim] = access.way;
+    if (!pointers_.contains(access.op) && !is_wide(shape, dim)) pointers_[access.op] = {AlongDim(shape, dim, 1), dim};
   }
 }
 
