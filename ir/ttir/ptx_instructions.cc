@@ -26,7 +26,10 @@ PtxType PtxTypeOf(absl::string_view word) {
   if (word == "tf32" && !t.pair) return {'m', 32, Elem::kTF32, false};
   if (t.pair && word == "e4m3") return {'m', 8, Elem::kF8E4M3FN, true};
   if (t.pair && word == "e5m2") return {'m', 8, Elem::kF8E5M2, true};
-  if (t.pair && word == "e2m1") return {'m', 4, Elem::kF4E2M1FN, true};
+  if (t.pair && word == "ue8m0") return {'m', 8, Elem::kF8E8M0FNU, true};
+  if (t.pair && word == "e2m1") return {'m', 4, Elem::kI8, true, 2, 1};
+  if (t.pair && word == "e2m3") return {'m', 8, Elem::kI8, true, 2, 3};
+  if (t.pair && word == "e3m2") return {'m', 8, Elem::kI8, true, 3, 2};
   const char kind = word.empty() ? '\0' : word[0];
   int bits = 0;
   if (kind == '\0' || !absl::SimpleAtoi(word.substr(1), &bits)) return {};
@@ -428,7 +431,7 @@ Value* MakePtx(const PtxWork& w) {
 }
 
 std::string PtxForms(absl::string_view name) {
-  std::string out = PtxVideoForms(name);
+  std::string out = name == "cvt" ? PtxPairForms() : PtxVideoForms(name);
   for (const Instruction& i : kInstructions) {
     if (name != i.name) continue;
     std::vector<std::string> types;

@@ -4,7 +4,7 @@
 //   Value* v = MakePtx({b, {"fma", "rn", "f16"}, t, {x, y, z}});     // null: not with these words, types or operands
 //
 // A row of the table in ptx_instructions.cc says for each instruction which words it may have: one that is not there is refused, as it
-// may mean something else. `cvt` is in ptx_convert.cc; what reads and writes registers, in translate_asm.cc.
+// may mean something else. `cvt` is in ptx_convert.cc and ptx_pairs.cc; what reads and writes registers, in translate_asm.cc.
 #ifndef TILE_IR_TTIR_PTX_INSTRUCTIONS_H_
 #define TILE_IR_TTIR_PTX_INSTRUCTIONS_H_
 
@@ -18,10 +18,11 @@ namespace tile::ir::ttir {
 
 // The type of an instruction: `f32`, `u16`, `b64`, `pred`, `f16x2`, `e4m3x2`.
 struct PtxType {
-  char kind = 0;  // f, s, u, b, p; m: floats of 8 or 4 bits, which only cvt knows; 0: unknown
-  int bits = 0;
-  Elem elem = Elem::kI32;  // of a float; else the integer of as many bits
-  bool pair = false;       // two of them in a register
+  char kind = 0;                   // f, s, u, b, p; m: floats of 8, 6 or 4 bits, which only cvt knows; 0: unknown
+  int bits = 0;                    // that it takes in a register: 8 of 6
+  Elem elem = Elem::kI32;          // of a float; else the integer of as many bits
+  bool pair = false;               // two of them in a register
+  int exponent = 0, mantissa = 0;  // their bits in a float without infinity and NaN; else 0
 };
 PtxType PtxTypeOf(absl::string_view word);
 Elem PtxIntOf(int bits);
@@ -81,6 +82,14 @@ Value* PtxFlushed(const PtxWork& w, Value* v);
 Value* MakeLop3(const PtxWork& w, uint64_t table);
 // Four bytes out of eight: which, say the digits of the last operand, in one of the modes that words[2] may name.
 Value* MakePrmt(const PtxWork& w, Value* selector, const int64_t* constant);
+
+// cvt with .relu: not below 0, NaN stays. With .satfinite: what is above the largest number of a type, infinities too, becomes that
+// number; NaN stays.
+Value* PtxRelu(const PtxWork& w, Value* v);
+Value* PtxClamped(const PtxWork& w, Value* v, Elem to);
+// cvt to a pair.
+Value* MakePtxPair(const PtxWork& w, const PtxType& from);
+std::string PtxPairForms();
 
 // cvt of `from`, or of the first and second operand as the high and low half of a pair (b32, b16; b8 of 4-bit floats).
 Value* MakeConvert(const PtxWork& w, const PtxType& from);

@@ -357,7 +357,8 @@ Value* Assembly::ConvertFrom(const PtxLine& line) {
   if (to.kind == 0 || from.kind == 0) return nullptr;
   std::vector<Value*> x;
   for (size_t i = 1; i < line.operands.size(); ++i) {
-    Value* v = Read(line.operands[i], from);
+    const bool is_random = i == 3 && std::find(line.words.begin(), line.words.end(), "rs") != line.words.end();
+    Value* v = Read(line.operands[i], is_random ? PtxTypeOf("b32") : from);
     // A wider register holds it in its low bits.
     if (v == nullptr && from.kind != 'f' && from.kind != 'm' && Get(line.operands[i]) != nullptr) {
       Value* wide = Get(line.operands[i]);
