@@ -29,7 +29,7 @@ Strides::Stride Of(const std::string& body, int dim = 0) {
   EXPECT_TRUE(d.ok()) << d.ToString();
   if (module == nullptr) return std::nullopt;
   Facts facts;
-  return Strides(&facts).Of(module->FindFunction("k")->body->back()->prev()->result(0), dim);
+  return Strides(&facts).Of(module->FindFunction("k")->body()->back()->prev()->result(0), dim);
 }
 
 TEST(Strides, SumsAndProducts) {
