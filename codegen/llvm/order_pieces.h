@@ -11,7 +11,7 @@
 //
 // with 64 bytes of a thread on their way: what is stored early leaves room for them in registers, and so for more blocks. A thread that loads no
 // more than that begins all loads, and computes and stores piece by piece behind them. Bytes count, not instructions: four loads of one element
-// each hide little (H200, a rotation of 16.8 million bf16 that lie in pairs).
+// each hide little (H200, a rotation of 16.8 million bf16 that lie in pairs: 86 us, 49 with 64 bytes).
 #ifndef TILE_CODEGEN_LLVM_ORDER_PIECES_H_
 #define TILE_CODEGEN_LLVM_ORDER_PIECES_H_
 
