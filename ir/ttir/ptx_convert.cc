@@ -78,15 +78,7 @@ Value* MakeConvert(const PtxWork& w, const PtxType& from) {
   const auto is_float = [](const PtxType& t) { return t.kind == 'f' || t.kind == 'm'; };
   if ((to.pair && !is_float(to)) || (from.pair && !is_float(from))) return nullptr;
   if (to.pair) return to.bits == 32 || from.bits == 64 ? nullptr : MakePtxPair(w, from);
-  for (size_t i = 1; i + 2 < w.words.size(); ++i) {
-    const std::string& word = w.words[i];
-    bool known = false;
-    for (absl::string_view k :
-         {"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "ftz", "sat", "satfinite", "relu"}) {
-      known |= word == k;
-    }
-    if (!known) return nullptr;
-  }
+  if (!w.has_only("rn rz rm rp rna rni rzi rmi rpi ftz sat satfinite relu", 2)) return nullptr;
   if (from.pair || w.x.size() != 1 || from.kind == 'm') return nullptr;
   Value* v = Flushed(w, w.x[0]);
   const auto sign = [](const PtxType& t) { return t.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned; };

@@ -18,6 +18,14 @@ Elem PtxIntOf(int bits) {
   return bits == 1 ? Elem::kI1 : bits == 8 ? Elem::kI8 : bits == 16 ? Elem::kI16 : bits == 32 ? Elem::kI32 : Elem::kI64;
 }
 
+bool PtxWork::has_only(absl::string_view known, size_t types) const {
+  const std::vector<absl::string_view> list = absl::StrSplit(known, ' ');
+  for (size_t i = 1; i + types < words.size(); ++i) {
+    if (std::find(list.begin(), list.end(), words[i]) == list.end()) return false;
+  }
+  return true;
+}
+
 PtxType PtxTypeOf(absl::string_view word) {
   PtxType t;
   if (word == "pred") return {'p', 1, Elem::kI1, false};
@@ -401,19 +409,11 @@ constexpr Instruction kInstructions[] = {
     {"xor", 2, "bp", "", MakeXor},
 };
 
-bool OnlyWords(const PtxWork& w, absl::string_view known) {
-  const std::vector<absl::string_view> list = absl::StrSplit(known, ' ');
-  for (size_t i = 1; i + 1 < w.words.size(); ++i) {
-    if (std::find(list.begin(), list.end(), w.words[i]) == list.end()) return false;
-  }
-  return true;
-}
-
 Value* MakeFromTable(W w) {
   for (const Instruction& i : kInstructions) {
     if (w.words[0] != i.name) continue;
     const bool fits = w.x.size() == i.operands && absl::StrContains(i.kinds, absl::string_view(&w.type.kind, 1)) &&
-                      OnlyWords(w, i.words) && !(w.has("sat") && !w.is_float() && w.type.kind != 's');
+                      w.has_only(i.words, 1) && !(w.has("sat") && !w.is_float() && w.type.kind != 's');
     if (fits) return i.make(w);
   }
   return nullptr;

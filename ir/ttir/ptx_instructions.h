@@ -40,6 +40,8 @@ struct PtxWork {
     }
     return false;
   }
+  // Whether all words between the first one and the types, of which there are so many at the end, are among `known` (separated by spaces).
+  bool has_only(absl::string_view known, size_t types) const;
   bool is_float() const { return type.kind == 'f'; }
   bool ftz() const { return has("ftz") && type.elem == Elem::kF32; }
   Signedness sign() const { return type.kind == 's' ? Signedness::kSigned : Signedness::kUnsigned; }

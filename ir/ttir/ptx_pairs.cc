@@ -8,8 +8,6 @@
 // e2m3, e3m2 and e2m1 have neither infinity nor NaN: NaN becomes their largest number.
 #include <cmath>
 
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "ir/ttir/libdevice_floats.h"
 #include "ir/ttir/ptx_instructions.h"
 
@@ -19,16 +17,6 @@ namespace {
 using W = const PtxWork&;
 
 constexpr auto kU = Signedness::kUnsigned;
-
-// No word but the first one and the types is another than these: space-separated.
-bool HasOnly(W w, absl::string_view allowed) {
-  for (size_t i = 1; i + 2 < w.words.size(); ++i) {
-    bool known = false;
-    for (absl::string_view word : absl::StrSplit(allowed, ' ')) known |= w.words[i] == word;
-    if (!known) return false;
-  }
-  return true;
-}
 
 Value* Bits(W w, Value* v, int bits) {
   return IsInt(v->type().elem()) ? v : ops::Bitcast(w.b, w.TileOf(PtxIntOf(bits)), v);
@@ -136,9 +124,9 @@ Value* HalfOf(W w, Value* word, int k, int n) {
   return n == 4 ? ops::Exti(w.b, w.TileOf(Elem::kI16), word, kU) : ops::Trunci(w.b, w.TileOf(PtxIntOf(n)), word);
 }
 
-// Of f16x2 the bits that .rs adds have no place below the normal numbers, as far as the PTX ISA tells; so it is refused.
+// The PTX ISA does not say where .rs adds random bits to a subnormal f16. So f16x2 is refused.
 Value* MakeStochastic(W w, const PtxType& from) {
-  if (!HasOnly(w, "rs relu satfinite") || w.type.elem != Elem::kBF16 || from.elem != Elem::kF32 || from.pair ||
+  if (!w.has_only("rs relu satfinite", 2) || w.type.elem != Elem::kBF16 || from.elem != Elem::kF32 || from.pair ||
       w.x.size() != 3)
     return nullptr;
   Value* random = Bits(w, w.x[2], 32);
@@ -155,12 +143,12 @@ bool IsPair(W w, const PtxType& from) {
   const bool small = to.kind == 'm', of_words = !from.pair && from.elem == Elem::kF32;
   if (w.x.size() != (from.pair ? 1u : 2u) || (!from.pair && !of_words)) return false;
   if (to.elem == Elem::kF8E8M0FNU)
-    return HasOnly(w, "rz rp satfinite") && w.has("rz") != w.has("rp") && (of_words || from.elem == Elem::kBF16);
-  if (from.elem == Elem::kF8E8M0FNU) return HasOnly(w, "rn") && w.has("rn") && to.elem == Elem::kBF16;
-  if (small) return HasOnly(w, "rn relu satfinite") && w.has("rn") && w.has("satfinite") && from.kind == 'f';
-  if (!of_words) return HasOnly(w, "rn relu") && w.has("rn") && from.kind == 'm' && to.elem == Elem::kF16;
+    return w.has_only("rz rp satfinite", 2) && w.has("rz") != w.has("rp") && (of_words || from.elem == Elem::kBF16);
+  if (from.elem == Elem::kF8E8M0FNU) return w.has_only("rn", 2) && w.has("rn") && to.elem == Elem::kBF16;
+  if (small) return w.has_only("rn relu satfinite", 2) && w.has("rn") && w.has("satfinite") && from.kind == 'f';
+  if (!of_words) return w.has_only("rn relu", 2) && w.has("rn") && from.kind == 'm' && to.elem == Elem::kF16;
   // Towards zero only f32 goes, to 16 bits, which need not be .satfinite.
-  return HasOnly(w, "rn rz relu satfinite") && w.has("rn") != w.has("rz");
+  return w.has_only("rn rz relu satfinite", 2) && w.has("rn") != w.has("rz");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// cvt of pairs in inline PTX, for all inputs of 16 bits and those of 32 bits around them. What comes out is computed here by definition:
-// the nearest of all codes, a power of two beside the number, the share of the distance that random bits must reach.
+// cvt of pairs in inline PTX, for all inputs of 16 bits and those of 32 bits around them. The test computes each result by its definition:
+// the nearest code, a power of two beside the number, or the neighbour that random bits select.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -128,7 +128,7 @@ Words AllHalves() {
   for (uint32_t i = 0; i < 65536; ++i) out.push_back(i | ((i * 40503 + 12345) & 0xFFFF) << 16);
   return out;
 }
-// `code` leaves its result in t, of so many bits, which fill the word.
+// `code` writes t of `bits` bits. Copies of t fill the word.
 std::string Filling(const std::string& code, int bits) {
   if (bits == 32) return absl::StrReplaceAll(code, {{" t,", " $0,"}});
   return absl::StrCat("{ .reg .b", bits, " t; ", code, " mov.b32 $0, ", bits == 8 ? "{t, t, t, t}" : "{t, t}", "; }");
@@ -139,7 +139,7 @@ using Same = std::function<bool(uint32_t got, uint32_t expected)>;
 
 bool Equal(uint32_t got, uint32_t expected) { return got == expected; }
 
-// Compares pairs of which each half takes n bits; `low` and `high` say what input i becomes.
+// Compares pairs. Each half takes n bits. `low` and `high` compute what input i becomes.
 void ExpectPairs(const std::string& code, int n, const std::vector<Words>& in, const Half& low, const Half& high,
                  const Same& same) {
   const Words out = Run(Filling(code, 2 * n), in);
@@ -152,14 +152,14 @@ void ExpectPairs(const std::string& code, int n, const std::vector<Words>& in, c
     ADD_FAILURE() << code << " of " << std::hex << in[0][i] << ": " << out[i] << ", not " << h << " and " << l;
   }
 }
-// Of two f32 in $1 and $2, the second one the low half.
+// The instruction takes two f32, $1 and $2. The second one becomes the low half.
 void ExpectOfWords(const std::string& code, int n, const std::function<uint32_t(double)>& half) {
   const Words x = NumbersOfF32(), y = Words(x.rbegin(), x.rend());
   ExpectPairs(
       code, n, {x, y}, [&](uint32_t i) { return half(FloatOf(y[i])); }, [&](uint32_t i) { return half(FloatOf(x[i])); },
       Equal);
 }
-// Of the pair in $1.
+// The instruction takes the pair in $1.
 void ExpectOfPair(const std::string& code, int n, int from_bits, const Half& half, const Same& same) {
   const Words x = AllHalves();
   const uint32_t mask = (1u << from_bits) - 1;
