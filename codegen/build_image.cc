@@ -278,8 +278,8 @@ bool IsAloneOnMultiprocessor(const BuiltImage& built, const ir::Function& functi
          BlocksHeld(target, built.compiled, built.assembled.registers) == 1 && !RowWorkOf(function, false).walks;
 }
 
-// Tiles for which half the threads have no registers must not go through shared memory for it (a row of products of gathered rows, 256 x 128: 16
-// warps held them, 8 cut them to pieces in 64 kB of shared memory and took four times as long).
+// Half the threads may have no registers for the block's tiles, which then go through shared memory. That costs more than a second block gives: 8 warps
+// kept a tile of 256 x 128 in 64 kB of shared memory and took four times as long as 16 warps, whose registers held it.
 bool SharesMultiprocessor(const BuiltImage& half, const BuiltImage& built, const Target& target) {
   return half.assembled.spill_bytes == 0 && half.compiled.workspace_bytes <= built.compiled.workspace_bytes &&
          half.compiled.shared_bytes <= built.compiled.shared_bytes &&

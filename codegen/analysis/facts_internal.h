@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "absl/types/span.h"
 #include "ir/op_views.h"
 
 namespace tile::codegen {
@@ -23,6 +24,13 @@ inline uint64_t UnitOf(const ir::Value& v) {
 
 // Of an integer; 64 of a pointer.
 inline int BitsOf(const ir::Value& v) { return IsInteger(v) ? ir::ElemInfoOf(v.type().elem()).bits : 64; }
+
+// Elements from one to the next along dimension d of a tile in row-major order.
+inline int64_t SpacingOf(absl::Span<const int64_t> shape, size_t d) {
+  int64_t n = 1;
+  for (size_t i = d + 1; i < shape.size(); ++i) n *= shape[i];
+  return n;
+}
 
 inline size_t NumElements(const ir::Dense& d) {
   return d.splat ? 1 : d.bytes.size() / static_cast<size_t>(ir::StorageBytes(d.elem));

@@ -104,14 +104,9 @@ Line Facts::OfInduction(const Op&, int, const Line*) { return {}; }
 // A dimension of the result runs through memory order as the source's dimension of the same stride does, as far as that goes.
 Line Facts::LineOfReshape(const Op& op, int dim, int depth) {
   const auto from = op.operand(0)->type().shape(), to = op.result(0)->type().shape();
-  const auto stride = [](absl::Span<const int64_t> shape, size_t d) {
-    int64_t n = 1;
-    for (size_t i = d + 1; i < shape.size(); ++i) n *= shape[i];
-    return n;
-  };
   const auto u = static_cast<size_t>(dim);
   for (size_t a = 0; a < from.size(); ++a) {
-    if (from[a] == 1 || stride(from, a) != stride(to, u)) continue;
+    if (from[a] == 1 || SpacingOf(from, a) != SpacingOf(to, u)) continue;
     const auto n = static_cast<uint64_t>(std::min(from[a], to[u]));
     Line l = InGroups(LineAt(op, 0, static_cast<int>(a), depth), n, UnitOf(*op.result(0)));
     l.equal = std::min(l.equal, n);

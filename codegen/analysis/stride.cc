@@ -2,7 +2,6 @@
 
 #include <cstddef>
 
-#include "absl/types/span.h"
 #include "codegen/analysis/facts_internal.h"
 #include "codegen/analysis/op_rules.h"
 #include "codegen/analysis/tile_value.h"
@@ -32,13 +31,6 @@ Stride Plus(Stride a, Stride b) {
   int64_t sum;
   const bool known = *a != Strides::kAny && *b != Strides::kAny && !__builtin_add_overflow(*a, *b, &sum);
   return known ? sum : Strides::kAny;
-}
-
-// Elements from one to the next along dimension d of a tile in row-major order.
-int64_t Spacing(absl::Span<const int64_t> shape, size_t d) {
-  int64_t n = 1;
-  for (size_t i = d + 1; i < shape.size(); ++i) n *= shape[i];
-  return n;
 }
 
 }  // namespace
@@ -71,7 +63,7 @@ Stride Strides::OfReshape(const Op& op, int dim, int depth) {
   const auto from = op.operand(0)->type().shape(), to = op.result(0)->type().shape();
   const auto d = static_cast<size_t>(dim);
   for (size_t a = 0; a < from.size(); ++a) {
-    const int64_t own = Spacing(to, d), of_source = Spacing(from, a);
+    const int64_t own = SpacingOf(to, d), of_source = SpacingOf(from, a);
     const bool within = own % of_source == 0 && own * to[d] <= of_source * from[a];
     if (from[a] > 1 && within) return Times(At(op, 0, static_cast<int>(a), depth), own / of_source);
   }

@@ -26,7 +26,7 @@ class Strides {
 
   explicit Strides(Facts* facts) : facts_(*facts) {}
 
-  // Of a tile of integers (a number) or of pointers (bytes) along dimension `dim`; 0: all are equal.
+  // The distance along dimension `dim` of a tile: a number of integers, bytes of pointers; 0: all elements are equal.
   Stride Of(const ir::Value* v, int dim) { return Find(v, dim, 0); }
 
  private:

@@ -21,7 +21,7 @@ constexpr char kNumbers[] =
     "  %threes = muli %i, %three : tile<64xi32>\n"
     "  %any = muli %i, %ns : tile<64xi32>\n";
 
-// Of what the last operation of the body gives.
+// The stride of the last operation's result.
 Strides::Stride Of(const std::string& body, int dim = 0) {
   ir::Diagnostics d;
   const auto module = ir::Parse(

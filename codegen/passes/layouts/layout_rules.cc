@@ -567,8 +567,8 @@ const Layout* LayoutRules::ForPointers(const Op& op) const {
 // no more than 32 bytes and stores no more than 16. The halves of a sector that come by two instructions are two writes (f8 to bf16,
 // 128 x 128 of 2048 x 4096: 11.4 us, 6.2; tileiras 7.5).
 //
-// Pointers that are equally far apart, but no neighbours, get one element to a thread: neighbouring threads take what lies nearest. If a store
-// writes parts of sectors this way, all of its shape and dimension do the same, so that one instruction writes all the parts.
+// A thread has one element of a strided tile (Strides), and neighbouring threads have elements that lie nearest to each other. A strided store may
+// write parts of sectors. Then all accesses of its shape and dimension have one element a thread, so that one instruction writes more of a sector.
 void LayoutRules::NoteAccesses(ir::Block* body) {
   struct Access {
     const Op* op;
